@@ -1,0 +1,1 @@
+"""People and machines that look and act: pages, API, webhooks, commands."""

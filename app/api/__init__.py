@@ -1,0 +1,1 @@
+"""JSON for machines: one router per noun."""

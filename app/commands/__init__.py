@@ -1,0 +1,63 @@
+"""`pretreat …`: one file a command, each a Typer app named ``command``; the composition root.
+
+A command is imported when it is called, so that ``pretreat check`` starts without a web server.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+import typer
+import typer.main
+
+from compliance.errors import ComplianceError
+
+COMMANDS = {
+    "demo": "everything from nothing, with two sample cities and simulated manholes",
+    "serve": "the web process",
+    "work": "the evaluation loop, queued jobs and webhook deliveries",
+    "ingest": "one worker that polls gateways",
+    "migrate": "bring the database schema up to date",
+    "check": "what the rulebooks find in a historian export",
+    "rules": "rulebooks: list, show",
+    "billing": "bill runs over accounts",
+    "lab": "what an upload of a laboratory file would do",
+    "modbus": "simulate, read, decode, maps: instruments and their registers",
+}
+
+
+class Lazy(click.Group):
+    """Finds a subcommand's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"app.commands.{cmd_name}")
+        command: click.Command = typer.main.get_command(module.command)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+pretreat = Lazy(
+    "pretreat",
+    help="Watches what industries discharge to the public sewer. Example: "
+    "pretreat check readings.csv --ordinance prescott",
+)
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong is one sentence and exit code 2."""
+    try:
+        pretreat(prog_name="pretreat")
+    except ComplianceError as error:
+        print(f"pretreat: {error}", file=sys.stderr)
+        sys.exit(2)

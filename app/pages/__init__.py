@@ -1,0 +1,1 @@
+"""Pages for people, on the same queries as the API."""

@@ -1,0 +1,1 @@
+"""From quantities and strengths to bill lines with their working."""

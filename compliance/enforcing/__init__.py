@@ -1,0 +1,1 @@
+"""From a fact to what a person decides: detections, violations, their steps."""

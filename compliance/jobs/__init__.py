@@ -1,0 +1,1 @@
+"""The shell: read, decide, write, in one transaction each."""

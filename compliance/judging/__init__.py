@@ -1,0 +1,1 @@
+"""Verbs, pure: readings and results to facts by the rules in force."""

@@ -1,0 +1,1 @@
+"""Nouns: frozen values and enums. Standard library only, arrays and frames apart."""

@@ -1,0 +1,1 @@
+"""Law as data: dated, cited, quoted numbers, and the loader that refuses."""

@@ -1,0 +1,1 @@
+"""Laboratory samples and results: their meaning, before anything is judged."""

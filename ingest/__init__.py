@@ -1,0 +1,1 @@
+"""Modbus to readings: knows nouns and records, not the law."""

@@ -1,0 +1,1 @@
+"""Alembic history, found by ``pretreat migrate``."""
