@@ -8,9 +8,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-import click
 import typer
 import typer.main
+from typer.core import TyperCommand, TyperGroup
 
 from compliance.errors import ComplianceError
 
@@ -28,30 +28,33 @@ COMMANDS = {
 }
 
 
-class Lazy(click.Group):
+class Lazy(TyperGroup):
     """Finds a subcommand's module when it is asked for."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperGroup | TyperCommand | None:  # type: ignore[override]
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"app.commands.{cmd_name}")
-        command: click.Command = typer.main.get_command(module.command)
+        command: TyperGroup | TyperCommand = typer.main.get_command(module.command)  # type: ignore[assignment]
         command.name = cmd_name
+        command.help = command.help or COMMANDS[cmd_name]
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
 
-
-pretreat = Lazy(
-    "pretreat",
-    help="Watches what industries discharge to the public sewer. Example: "
-    "pretreat check readings.csv --ordinance prescott",
+pretreat = typer.Typer(
+    cls=Lazy, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True
 )
+
+
+@pretreat.callback()
+def _root() -> None:
+    """Watches what industries discharge to the public sewer.
+
+    Example: pretreat check readings.csv --ordinance prescott
+    """
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ class Excursion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exceedance:
-    """A fact outside a limit, under one version of one rule. Numbers are text as people read them."""
+    """A fact outside a limit under one version of one rule; numbers are text, as people read."""
 
     id: str
     rule_id: str

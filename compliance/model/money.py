@@ -8,5 +8,5 @@ CENT = Decimal("0.01")
 
 
 def dollars(amount: Decimal) -> Decimal:
-    """An amount in whole cents, half up. It has one caller, the bill line: rounding twice is a fault."""
+    """An amount in whole cents, half up. One caller, the bill line: rounding twice is a fault."""
     return amount.quantize(CENT, rounding=ROUND_HALF_UP)

@@ -70,7 +70,7 @@ def quarter(day: date) -> Period:
 
 
 def add_months(day: date, months: int) -> date:
-    """The same day ``months`` later, or the last day of a shorter month; count from the first date."""
+    """The same day ``months`` later, or a shorter month's last day; count from the first date."""
     index = day.year * 12 + day.month - 1 + months
     year, month = divmod(index, 12)
     following = date(year + (month == 11), (month + 1) % 12 + 1, 1)

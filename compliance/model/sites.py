@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """A person signed in. ``industrial_user_id`` is set for people of a user: they see only theirs."""
+    """A person signed in. People of an industrial user have its id: they see only theirs."""
 
     person_id: int
     name: str

@@ -50,7 +50,7 @@ def _at(name: str, *, nullable: bool = False, now: bool = False) -> Column[objec
     return Column(name, DateTime(timezone=True), nullable=nullable, server_default=default)
 
 
-# -- who and where ---------------------------------------------------------------------------------
+# -- who and where
 
 city = Table(
     "city",
@@ -171,7 +171,7 @@ register_map = Table(
     _at("published_at", now=True),
 )
 
-# -- readings ----------------------------------------------------------------------------------------
+# -- readings
 
 reading = Table(
     "reading",
@@ -226,7 +226,7 @@ day_fact = Table(
     Column("source", Text, nullable=False),
 )
 
-# -- samples -----------------------------------------------------------------------------------------
+# -- samples
 
 upload = Table(
     "upload",
@@ -271,7 +271,7 @@ result = Table(
     UniqueConstraint("sample_id", "parameter"),
 )
 
-# -- findings ----------------------------------------------------------------------------------------
+# -- findings
 
 fold_state = Table(
     "fold_state",
@@ -367,7 +367,7 @@ trigger_fact = Table(
     UniqueConstraint("industrial_user_id", "rule_id", "as_of"),
 )
 
-# -- money -------------------------------------------------------------------------------------------
+# -- money
 
 water_use = Table(
     "water_use",
@@ -419,7 +419,7 @@ bill_line = Table(
     Column("sources", JSONB, nullable=False),
 )
 
-# -- people and machines at the edge -----------------------------------------------------------------
+# -- people and machines at the edge
 
 person = Table(
     "person",
