@@ -20,12 +20,17 @@ COMMANDS = {
     "work": "the evaluation loop, queued jobs and webhook deliveries",
     "ingest": "one worker that polls gateways",
     "migrate": "bring the database schema up to date",
+    "import": "write cities, users, points and instruments from a site document",
     "check": "what the rulebooks find in a historian export",
     "rules": "rulebooks: list, show",
     "billing": "bill runs over accounts",
     "lab": "what an upload of a laboratory file would do",
     "modbus": "simulate, read, decode, maps: instruments and their registers",
 }
+
+HIDDEN = {"seed": "fill a fresh database with the demo's history"}
+MODULES = {"import": "import_site"}
+"""Where a module cannot bear its command's name."""
 
 
 class Lazy(TyperGroup):
@@ -35,12 +40,12 @@ class Lazy(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperGroup | TyperCommand | None:  # type: ignore[override]
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMANDS | HIDDEN:
             return None
-        module = importlib.import_module(f"app.commands.{cmd_name}")
+        module = importlib.import_module(f"app.commands.{MODULES.get(cmd_name, cmd_name)}")
         command: TyperGroup | TyperCommand = typer.main.get_command(module.command)  # type: ignore[assignment]
         command.name = cmd_name
-        command.help = command.help or COMMANDS[cmd_name]
+        command.help = command.help or (COMMANDS | HIDDEN)[cmd_name]
         return command
 
 

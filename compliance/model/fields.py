@@ -91,6 +91,13 @@ class Fields:
             raise self.fault(key, f"one of {', '.join(member.value for member in of)}")
         return found
 
+    def required(self, key: str, of: type[Choice]) -> Choice:
+        """One of a closed set that may not be left out."""
+        found = self.choice(key, of)
+        if found is None:
+            raise self.fault(key, f"one of {', '.join(member.value for member in of)}")
+        return found
+
 
 def whole_number(value: object) -> int | None:
     """A whole number as an int or as decimal or 0x text; None for anything else."""

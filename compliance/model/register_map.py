@@ -249,21 +249,18 @@ def _entries(top: Fields, *, base: int) -> dict[str, Entry]:
 
 def _entry(fields: Fields) -> Entry:
     fields.expect_only(_ENTRY_KEYS)
-    table = fields.choice("table", Table)
-    kind = fields.choice("type", RegisterType)
-    if table is None or kind is None:
-        raise fields.fault("table" if table is None else "type", "a name; it may not be left out")
+    kind = fields.required("type", RegisterType)
     words = _words(fields, kind)
     by_code, other = _status_codes(fields)
     entry = Entry(
         name=fields.text("name"),
-        table=table,
+        table=fields.required("table", Table),
         address=fields.whole("address", low=0, high=65536 - words),
         printed=fields.text("printed"),
         type=kind,
         words=words,
         order=fields.choice("order", Order),
-        scale=fields.decimal("scale") or Decimal(1),
+        scale=_scale(fields),
         offset=fields.decimal("offset") or Decimal(0),
         unit=fields.choice("unit", Unit),
         unit_text=fields.text("unit_text", str(fields.content.get("unit") or "")),
@@ -284,8 +281,15 @@ def _entry(fields: Fields) -> Entry:
         note=fields.text("note", ""),
     )
     open_order = entry.needs_order and entry.order is None
-    doubtful = open_order or entry.evidence != "manual" or fields.flag("verify")
+    doubtful = fields.flag("verify") or open_order or entry.evidence != "manual"
     return replace(entry, verify=doubtful)
+
+
+def _scale(fields: Fields) -> Decimal:
+    scale = fields.decimal("scale", Decimal(1))
+    if scale is None or scale == 0:
+        raise fields.fault("scale", "a number other than 0, or no scale")
+    return scale
 
 
 def _words(fields: Fields, kind: RegisterType) -> int:

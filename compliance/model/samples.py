@@ -30,17 +30,19 @@ class TakenBy(StrEnum):
 class Sample:
     """Water taken: a grab has one instant, a composite a span.
 
-    sampled_from, sampled_to: aware UTC instants, or plain dates where no time was given (never
-    midnight); equal for a grab. label: the laboratory's number. None: the source does not say.
+    sampled_from, sampled_to: aware instants, or plain dates where no time was given (never
+    midnight); equal for a grab. label: the laboratory's number. stated_on: the sampling day where
+    the source wrote 24:00, an instant that the next day begins with. None: the source does not say.
     """
 
-    label: str
+    label: str | None
     point: str | None
-    sampled_from: datetime | date
-    sampled_to: datetime | date
+    sampled_from: datetime | date | None
+    sampled_to: datetime | date | None
     sample_type: SampleType | None
     taken_by: TakenBy
     laboratory: str | None
+    stated_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,6 +201,7 @@ dirty = Table(
     "dirty",
     metadata,
     Column("id", BigInteger, primary_key=True),
+    Column("batch_id", BigInteger),  # empty: every reading of the channels in the span counts
     Column("channels", ARRAY(Integer), nullable=False),
     _at("since"),
     _at("until"),
@@ -252,6 +253,8 @@ sample = Table(
     Column("laboratory", Text),
     _at("sampled_from"),
     _at("sampled_to"),
+    Column("day", Date),  # the civil day it belongs to, as found when it was received
+    Column("timed", Boolean, nullable=False, server_default=text("true")),  # false: days only
     UniqueConstraint("monitoring_point_id", "label", "sampled_to"),
 )
 result = Table(
@@ -316,6 +319,15 @@ exceedance = Table(
     _at("superseded_at", nullable=True),
     Column("superseded_why", Text),
     Index("ix_exceedance_channel_rule_starts", "channel_id", "rule_id", "starts_at"),
+)
+exceedance_history = Table(
+    "exceedance_history",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("exceedance_id", ForeignKey("exceedance.id"), nullable=False, index=True),
+    _at("at", now=True),
+    Column("why", Text, nullable=False),
+    Column("was", JSONB, nullable=False),
 )
 detection = Table(
     "detection",

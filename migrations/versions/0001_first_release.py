@@ -51,6 +51,7 @@ def upgrade() -> None:
     op.create_table(
         "dirty",
         sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("batch_id", sa.BigInteger(), nullable=True),
         sa.Column("channels", sa.ARRAY(sa.Integer()), nullable=False),
         sa.Column("since", sa.DateTime(timezone=True), nullable=False),
         sa.Column("until", sa.DateTime(timezone=True), nullable=False),
@@ -552,6 +553,8 @@ def upgrade() -> None:
         sa.Column("laboratory", sa.Text(), nullable=True),
         sa.Column("sampled_from", sa.DateTime(timezone=True), nullable=False),
         sa.Column("sampled_to", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("day", sa.Date(), nullable=True),
+        sa.Column("timed", sa.Boolean(), server_default=sa.text("true"), nullable=False),
         sa.ForeignKeyConstraint(
             ["monitoring_point_id"],
             ["monitoring_point.id"],
@@ -725,6 +728,28 @@ def upgrade() -> None:
         op.f("ix_detection_industrial_user_id"), "detection", ["industrial_user_id"], unique=False
     )
     op.create_table(
+        "exceedance_history",
+        sa.Column("id", sa.BigInteger(), nullable=False),
+        sa.Column("exceedance_id", sa.Text(), nullable=False),
+        sa.Column(
+            "at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False
+        ),
+        sa.Column("why", sa.Text(), nullable=False),
+        sa.Column("was", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["exceedance_id"],
+            ["exceedance.id"],
+            name=op.f("fk_exceedance_history_exceedance_id_exceedance"),
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_exceedance_history")),
+    )
+    op.create_index(
+        op.f("ix_exceedance_history_exceedance_id"),
+        "exceedance_history",
+        ["exceedance_id"],
+        unique=False,
+    )
+    op.create_table(
         "violation",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("industrial_user_id", sa.Integer(), nullable=False),
@@ -764,6 +789,8 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_violation_industrial_user_id"), table_name="violation")
     op.drop_index(op.f("ix_violation_detection_id"), table_name="violation")
     op.drop_table("violation")
+    op.drop_index(op.f("ix_exceedance_history_exceedance_id"), table_name="exceedance_history")
+    op.drop_table("exceedance_history")
     op.drop_index(op.f("ix_detection_industrial_user_id"), table_name="detection")
     op.drop_table("detection")
     op.drop_index(op.f("ix_exceedance_result_id"), table_name="exceedance")

@@ -1,0 +1,137 @@
+"""Detections and violations; opening one is a person's act."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from app import auth
+from app.deps import Db, Now, Pool, SignedIn, Visible
+from app.wording import headline
+from compliance.jobs import decide
+from compliance.records import casefile, people
+from compliance.records.casefile import Case, Opened
+
+router = APIRouter(tags=["findings"])
+
+
+class Opening(BaseModel):
+    """What opens a violation: the detection, and why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    detection: int
+    reason: Annotated[str, Field(max_length=5000)]
+
+
+@router.get("/detections")
+def detections(
+    scope: Visible,
+    db: Db,
+    state: str = "",
+    cursor: int | None = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """Detections, newest first; ``next`` is the cursor of the following page."""
+    states = (state,) if state else ()
+    found = casefile.cases(db, scope, states=states, before_id=cursor, limit=limit)
+    return {
+        "detections": [_case(one) for one in found],
+        "next": found[-1].id if len(found) == limit else None,
+    }
+
+
+@router.get("/detections/{detection_id}")
+def detection(scope: Visible, db: Db, detection_id: int) -> dict[str, Any]:
+    """One detection with its evidence."""
+    found = casefile.case(db, scope, detection_id)
+    return {**_case(found), "working": found.working, "evidence": found.evidence}
+
+
+@router.get("/violations")
+def violations(scope: Visible, db: Db) -> dict[str, Any]:
+    """Violations that people opened, newest first."""
+    return {"violations": [_opened(one) for one in casefile.violations(db, scope)]}
+
+
+@router.get("/violations/{number}")
+def violation(scope: Visible, db: Db, number: str) -> dict[str, Any]:
+    """One violation."""
+    return _opened(casefile.violation(db, scope, number))
+
+
+@router.post("/violations", status_code=HTTPStatus.CREATED)
+def open_violation(
+    viewer: SignedIn,
+    scope: Visible,
+    engine: Pool,
+    at: Now,
+    opening: Opening,
+    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+) -> Response:
+    """Open a violation from a detection. The same Idempotency-Key gives the same answer again."""
+    with engine.connect() as db:
+        casefile.case(db, scope, opening.detection)
+        office = people.office(db, viewer.person_id)
+        known = people.answered(db, viewer.person_id, idempotency_key)
+    auth.require(viewer, "decide")
+    if known is not None:
+        return JSONResponse(known, HTTPStatus.CREATED)
+    number = decide.open_violation(
+        engine,
+        detection_id=opening.detection,
+        viewer=viewer,
+        reason=opening.reason,
+        capacity=office,
+        now=at,
+    )
+    with engine.begin() as db:
+        answer = _opened(casefile.violation(db, scope, number))
+        people.answer(db, viewer.person_id, idempotency_key, answer)
+    return JSONResponse(answer, HTTPStatus.CREATED)
+
+
+def _case(one: Case) -> dict[str, Any]:
+    return {
+        "detection": one.id,
+        "state": one.state,
+        "says": headline(one),
+        "industrial_user": one.industrial_user,
+        "point": one.point,
+        "rule": one.rule_id,
+        "effective": one.effective.isoformat() if one.effective else None,
+        "kind": one.kind,
+        "parameter": one.parameter,
+        "side": one.side,
+        "starts_at": one.starts_at.isoformat(),
+        "ends_at": one.ends_at.isoformat(),
+        "seconds": one.seconds,
+        "seconds_beyond": one.seconds_beyond,
+        "runs": one.runs,
+        "worst": one.worst,
+        "limit": one.limit,
+        "unit": one.unit,
+        "readings": one.readings,
+        "open_ended": one.open_ended,
+        "review": one.review,
+        "settled": one.settled,
+        "citation": one.citation,
+        "authority": one.authority,
+        "violation": one.violation,
+    }
+
+
+def _opened(one: Opened) -> dict[str, Any]:
+    return {
+        "violation": one.number,
+        "state": one.state,
+        "reason": one.reason,
+        "capacity": one.capacity,
+        "opened_at": one.opened_at.isoformat(),
+        "detection": one.detection_id,
+        "industrial_user": one.industrial_user,
+    }

@@ -1,0 +1,124 @@
+"""Points and their readings."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from fastapi import APIRouter
+
+from app import charts
+from app.deps import Db, Now, Visible
+from app.limits import bounds
+from app.pages.points import chosen, in_span
+from app.wording import headline
+from compliance.errors import InputError
+from compliance.model.periods import to_us
+from compliance.records import places, readings
+
+router = APIRouter(tags=["points"])
+
+LONGEST = timedelta(days=800)
+
+
+@router.get("/points")
+def points(scope: Visible, db: Db) -> dict[str, Any]:
+    """Monitoring points with their channels."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in places.signals(db, scope):
+        point = found.setdefault(
+            one.point,
+            {
+                "point": one.point,
+                "place": one.place,
+                "industrial_user": one.industrial_user,
+                "city": one.city,
+                "zone": one.zone,
+                "channels": [],
+            },
+        )
+        point["channels"].append(
+            {
+                "channel": one.channel_id,
+                "parameter": one.parameter,
+                "unit": one.unit,
+                "interval_s": one.interval_ms / 1000,
+            }
+        )
+    return {"points": list(found.values())}
+
+
+@router.get("/points/{code}/readings")
+def point_readings(
+    scope: Visible,
+    db: Db,
+    at: Now,
+    code: str,
+    parameter: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> dict[str, Any]:
+    """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
+
+    Times are milliseconds since 1970. Few readings come one by one, many in buckets with their
+    extremes.
+    """
+    signals = places.at_point(db, scope, code)
+    if not signals:
+        return {"point": code, "columns": {"at": [], "low": [], "high": []}, "gaps": []}
+    signal = chosen(signals, parameter)
+    end = _aware(until, "until") or at
+    start = _aware(since, "since") or end - timedelta(hours=24)
+    if not timedelta(0) < end - start <= LONGEST:
+        raise InputError(
+            f"since {start.isoformat()} until {end.isoformat()} is not a span of time up to "
+            f"{LONGEST.days} days; give since before until"
+        )
+    found = readings.buckets(db, signal.channel_id, since=start, until=end)
+    step = charts.step_us(signal.interval_ms, since=start, until=end, buckets=found)
+    columns = charts.columns(found, step_us=step, since_us=to_us(start), until_us=to_us(end))
+    cases = in_span(db, scope, signal, since=start, until=end)
+    return {
+        "point": code,
+        "parameter": signal.parameter,
+        "unit": signal.unit,
+        "resolution": signal.resolution,
+        "zone": signal.zone,
+        "since": to_us(start) // 1000,
+        "until": to_us(end) // 1000,
+        "columns": {"at": columns.at_ms, "low": columns.low, "high": columns.high},
+        "gaps": columns.gaps,
+        "judged": columns.judged,
+        "flagged": columns.flagged,
+        "limits": [
+            {
+                "rule": one.rule_id,
+                "side": one.side,
+                "value": one.value,
+                "label": one.label,
+                "citation": one.citation,
+                "authority": one.authority,
+            }
+            for one in bounds(signal, end)
+        ],
+        "excursions": [
+            {
+                "detection": one.id,
+                "state": one.state,
+                "kind": one.kind,
+                "side": one.side,
+                "starts": to_us(one.starts_at) // 1000,
+                "ends": to_us(one.ends_at) // 1000,
+                "says": headline(one),
+            }
+            for one in cases
+        ],
+    }
+
+
+def _aware(at: datetime | None, name: str) -> datetime | None:
+    if at is not None and at.tzinfo is None:
+        raise InputError(
+            f"{name} {at.isoformat()} has no offset; write it as 2026-03-01T08:00:00-06:00"
+        )
+    return at

@@ -1,0 +1,76 @@
+"""`pretreat lab FILE`: what an upload of a laboratory file would do; nothing is stored."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.labfiles import sheet
+from compliance.errors import InputError
+from compliance.sampling.results import read, to_json
+from compliance.sampling.sheets import LabReport
+
+command = typer.Typer(add_completion=False)
+SHOWN = ("row", "sample", "point", "sampled_to", "parameter", "qualifier", "value", "unit")
+
+
+@command.command()
+def lab(
+    file: Annotated[str, typer.Argument(help="CSV, TSV or XLSX, or - for standard input")],
+    tz: Annotated[str, typer.Option(help="zone of times that name none")] = "America/Chicago",
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """What an upload of a laboratory file would do, row by row; nothing is stored.
+
+    Exit code 0: every row is usable; 1: some are not; 2: the file is no table.
+
+    Example: pretreat lab results.csv --tz America/Chicago --json
+    """
+    content = _content(file)
+    report = read(sheet(content, filename=file), zone=_zone(tz))
+    if as_json:
+        print(json.dumps(to_json(report), ensure_ascii=False, indent=1))
+    else:
+        _print(report)
+    raise typer.Exit(1 if report.rejected else 0)
+
+
+def _content(file: str) -> bytes:
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be read ({error.strerror}); expected a laboratory file: check its name"
+        ) from None
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise InputError(
+            f"--tz is {name!r}, which is no zone; expected a name such as America/Chicago"
+        ) from None
+
+
+def _print(report: LabReport) -> None:
+    console = Console(soft_wrap=True)
+    table = Table(title=f"{len(report.accepted)} of {report.rows} rows accepted")
+    for name in SHOWN:
+        table.add_column(name)
+    for one in to_json(report)["accepted"]:
+        table.add_row(*(str(one[name]) if one[name] is not None else "–" for name in SHOWN))
+    console.print(table)
+    for fault in report.rejected:
+        console.print(f"rejected: {fault}", markup=False, highlight=False)
+    for warning in report.warnings:
+        console.print(f"note: {warning}", markup=False, highlight=False)

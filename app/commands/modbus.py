@@ -1,0 +1,341 @@
+"""`pretreat modbus`: simulate, scan, read, maps and decode, without a database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Coroutine, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from compliance import settings
+from compliance.errors import InputError
+from compliance.model.readings import reasons
+from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
+from ingest import commission, library, scenario, simulator
+from ingest.client import Link
+from ingest.commission import Shown
+from ingest.decode import Decoded, decode
+
+command = typer.Typer(no_args_is_help=True)
+
+T = TypeVar("T")
+_WIDTH_OF_A_FILE = 160
+_DIGITS_SHOWN = 12
+AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
+Address = Annotated[str, typer.Argument(metavar="HOST[:PORT]")]
+Seconds = Annotated[
+    float, typer.Option("--timeout", help="Seconds to wait for an answer.", min=0.05)
+]
+
+
+@command.callback()
+def modbus() -> None:
+    """Instruments and their registers: simulate, scan, read, maps, decode.
+
+    Example: pretreat modbus decode --type float32 --order CDAB 0x8000 0x4336
+    """
+
+
+@command.command("simulate")
+def simulate(
+    file: Annotated[str, typer.Argument(metavar="SCENARIO.yaml", help="A file, or: demo.")],
+    port_base: Annotated[
+        int | None, typer.Option(help="First of consecutive ports.", min=1, max=65500)
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Instant with offset from which live events count.")
+    ] = None,
+) -> None:
+    """Control manholes that answer Modbus TCP until Ctrl-C.
+
+    Example: pretreat modbus simulate demo --port-base 15021
+    """
+    loaded = scenario.load(scenario.find(file)).moved(port_base)
+    started_at = _now() if start is None else _instant(start)
+
+    def ready() -> None:
+        for manhole in loaded.manholes:
+            units = ", ".join(f"unit {u.unit} {u.map.name} {u.order}" for u in manhole.units)
+            print(f"{manhole.point} at {manhole.host}:{manhole.port}: {units}", flush=True)
+
+    _run(simulator.serve(loaded, started_at=started_at, clock=_now, ready=ready))
+
+
+@command.command("scan")
+def scan(
+    address: Address,
+    unit: Annotated[
+        int | None, typer.Option(help="Only this unit id; else 1 to 16.", min=0, max=255)
+    ] = None,
+    timeout: Seconds = 0.5,
+    as_json: AsJson = False,
+) -> None:
+    """Which unit ids answer behind a gateway.
+
+    Example: pretreat modbus scan 192.0.2.10:502 --unit 3
+    """
+    units = range(1, 17) if unit is None else (unit,)
+
+    async def ask() -> tuple[tuple[int, str], ...]:
+        async with Link(*_host_port(address), timeout=timeout) as link:
+            return await commission.scan(link, units)
+
+    found = _run(ask())
+    if as_json:
+        print(json.dumps([{"unit": number, "says": says} for number, says in found]))
+        return
+    _print_grid(("unit", "says"), [(str(number), says) for number, says in found])
+    if not found:
+        print(f"no unit from {units[0]} to {units[-1]} answers at {address}")
+
+
+@command.command("read")
+def read(
+    address: Address,
+    map_name: Annotated[str, typer.Option("--map", metavar="NAME", help="See: modbus maps.")],
+    unit: Annotated[int, typer.Option(help="Unit id behind the gateway.", min=0, max=255)],
+    order: Annotated[
+        Order | None, typer.Option(help="Where the map leaves it open; else all four are shown.")
+    ] = None,
+    timeout: Seconds = 2.0,
+    as_json: AsJson = False,
+) -> None:
+    """Read an instrument once: every register named, raw words beside values.
+
+    Example: pretreat modbus read --map siemens-mag6000 127.0.0.1:15021 --unit 1 --order CDAB
+    """
+    found = library.load(map_name, settings.load().home)
+
+    async def ask() -> tuple[Shown, ...]:
+        async with Link(*_host_port(address), timeout=timeout) as link:
+            return await commission.read_unit(link, unit, found, order=order)
+
+    shown = _run(ask())
+    if as_json:
+        print(json.dumps({"map": found.name, "entries": [_as_json(each) for each in shown]}))
+        return
+    rows = [row for each in shown for row in _rows(each)]
+    _print_grid(("register", "address", "words", "value", "unit", "order", "says"), rows)
+    _print_doubts(found)
+
+
+@command.command("maps")
+def maps(
+    name: Annotated[str | None, typer.Argument(help="One map: its entries and doubts.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The register maps there are, or all that one of them says.
+
+    Example: pretreat modbus maps siemens-mag6000
+    """
+    home = settings.load().home
+    if name is None:
+        _list_maps([library.load(each, home) for each in library.names(home)], as_json=as_json)
+        return
+    found = library.load(name, home)
+    if as_json:
+        print(json.dumps({**library.content(found), "verify_on_site": found.unverified}))
+        return
+    print(f"{found.vendor} {found.model} ({found.role})\n{found.document}")
+    for quirk in found.quirks:
+        print(f"- {quirk}")
+    heads = ("entry", "table", "address", "printed", "type", "order", "unit", "evidence", "")
+    _print_grid(heads, [_entry_row(entry) for entry in found.entries.values()])
+    _print_doubts(found)
+
+
+@command.command("decode")
+def decode_words(
+    words: Annotated[list[str], typer.Argument(metavar="WORD...")],
+    register_type: Annotated[RegisterType, typer.Option("--type", help="How words make a value.")],
+    order: Annotated[Order, typer.Option(help="Byte and word order.")] = Order.ABCD,
+    scale: Annotated[str, typer.Option(help="value = raw x SCALE + OFFSET")] = "1",
+    offset: Annotated[str, typer.Option(help="value = raw x SCALE + OFFSET")] = "0",
+    missing: Annotated[
+        list[str] | None, typer.Option(metavar="MARK", help="Raw value that means: no value.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What registers say: a value, or why there is none.
+
+    Example: pretreat modbus decode --type float32 --order CDAB 0x8000 0x4336
+    """
+    decoded = decode(
+        [_word(text, what="WORD") for text in words],
+        register_type,
+        order=order,
+        scale=_decimal(scale, "--scale"),
+        offset=_decimal(offset, "--offset"),
+        missing=[_word(text, what="--missing") for text in missing or ()],
+    )
+    if as_json or not Console().is_terminal:
+        print(json.dumps(_decoded_json(decoded)))
+    else:
+        row = (_for_people(decoded), decoded.grade.value, decoded.reason)
+        _print_grid(("value", "quality", "reason"), [row])
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    logging.getLogger("pymodbus").setLevel(logging.CRITICAL)  # our errors say it in one sentence
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _instant(text: str) -> datetime:
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        instant = None
+    if instant is None or instant.tzinfo is None:
+        raise InputError(
+            f"--start is {text!r}; expected an instant with offset, such as 2026-03-01T08:00-06:00"
+        )
+    return instant
+
+
+def _host_port(address: str) -> tuple[str, int]:
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        return address, 502
+    if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
+        raise InputError(f"{address!r} is no HOST[:PORT]; expected such as 127.0.0.1:15021")
+    return host.strip("[]"), int(port)
+
+
+def _word(text: str, *, what: str) -> int:
+    if re.fullmatch(r"[0-9]+", text):
+        return int(text)
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
+        return int(text, 16)
+    raise InputError(f"{what} is {text!r}; expected a decimal or 0x hexadecimal number, unsigned")
+
+
+def _decimal(text: str, what: str) -> Decimal:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite():
+        raise InputError(f"{what} is {text!r}; expected a number such as 0.1")
+    return number
+
+
+def _plain(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:f}"
+
+
+def _decoded_json(decoded: Decoded) -> dict[str, str | None]:
+    value = _plain(decoded.value) if decoded.value is not None else decoded.text or None
+    return {"value": value, "quality": decoded.grade.value, "reason": decoded.reason}
+
+
+def _for_people(decoded: Decoded) -> str:
+    """A value short enough for a table: one read in a wrong order may have forty digits."""
+    text = _plain(decoded.value) if decoded.value is not None else decoded.text
+    if decoded.value is not None and text and len(text) > _DIGITS_SHOWN:
+        return f"{decoded.value:.8g}"
+    return text or "no value"
+
+
+def _as_json(shown: Shown) -> dict[str, object]:
+    entry = shown.entry
+    return {
+        "entry": entry.name,
+        "table": entry.table.value,
+        "address": entry.address,
+        "printed": entry.printed,
+        "unit": _unit(entry),
+        "words": list(shown.words),
+        "values": [
+            {"order": order and order.value, **_decoded_json(decoded)}
+            for order, decoded in shown.decoded
+        ],
+        "verify_on_site": entry.verify,
+        "problem": shown.problem,
+    }
+
+
+def _unit(entry: Entry) -> str:
+    return "% of span" if entry.share else entry.unit_text
+
+
+def _rows(shown: Shown) -> list[tuple[str, ...]]:
+    entry = shown.entry
+    place = f"{entry.table.value} {entry.address} ({entry.printed})"
+    if not shown.decoded:
+        return [(entry.name, place, "", "no value", "", "", shown.problem)]
+    words = " ".join(f"{word:04X}" for word in shown.words[:8])
+    return [
+        (entry.name, place, words, _for_people(decoded), _unit(entry), order or "", says)
+        for order, decoded in shown.decoded
+        for says in [_says(entry, decoded)]
+    ]
+
+
+def _says(entry: Entry, decoded: Decoded) -> str:
+    code = entry.codes.get(int(decoded.value)) if decoded.value is not None else None
+    parts = (code, decoded.reason or reasons(decoded.quality), entry.verify and "verify on site")
+    return "; ".join(part for part in parts if part)
+
+
+def _list_maps(found: list[RegisterMap], *, as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {
+                "name": each.name,
+                "vendor": each.vendor,
+                "model": each.model,
+                "role": each.role,
+                "entries": len(each.entries),
+                "verify_on_site": len(each.unverified),
+                "sha256": library.sha256(each),
+            }
+            for each in found
+        ]
+        print(json.dumps(rows))
+        return
+    heads = ("name", "instrument", "role", "entries", "verify on site")
+    rows_shown = [
+        (m.name, f"{m.vendor} {m.model}", m.role, str(len(m.entries)), str(len(m.unverified)))
+        for m in found
+    ]
+    _print_grid(heads, rows_shown)
+
+
+def _entry_row(entry: Entry) -> tuple[str, ...]:
+    order = entry.order or ("open" if entry.needs_order else "")
+    verify = "verify on site" if entry.verify else ""
+    place = (entry.name, entry.table.value, str(entry.address), entry.printed)
+    return (*place, entry.type.value, order, _unit(entry), entry.evidence, verify)
+
+
+def _print_doubts(found: RegisterMap) -> None:
+    for sentence in found.unverified:
+        print(sentence)
+
+
+def _print_grid(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    grid = Grid(box=None, pad_edge=False)
+    for head in heads:
+        grid.add_column(head, overflow="fold", no_wrap=head in ("register", "entry", "name"))
+    for row in rows:
+        grid.add_row(*(escape(cell) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_WIDTH_OF_A_FILE)
+    console.print(grid)

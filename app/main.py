@@ -1,0 +1,58 @@
+"""The web application: one function puts settings, database, routes and headers together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import Depends, FastAPI
+from fastapi.staticfiles import StaticFiles
+from sqlalchemy import Engine
+
+from app import errors
+from app.api import bills, findings, health, live, points, results, webhooks
+from app.deps import signed_in
+from app.headers import Guard
+from app.live import Hub
+from app.pages import bills as bill_pages
+from app.pages import board, machines, session, upload
+from app.pages import findings as finding_pages
+from app.pages import points as point_pages
+from compliance.settings import Settings
+
+STATIC = Path(__file__).parent / "static"
+
+
+def create_app(settings: Settings, engine: Engine) -> FastAPI:
+    """The web application on a migrated database."""
+    hub = Hub(engine)
+    app = FastAPI(
+        title="Pretreat",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=_lifespan,
+    )
+    app.state.settings, app.state.engine, app.state.hub = settings, engine, hub
+    app.add_middleware(Guard, base_url=settings.base_url)
+    errors.install(app)
+    app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
+    app.include_router(session.router, include_in_schema=False)
+    app.include_router(health.router)
+    guarded = [Depends(signed_in)]
+    for pages in (board, point_pages, finding_pages, upload, bill_pages, machines):
+        app.include_router(pages.router, dependencies=guarded, include_in_schema=False)
+    for nouns in (points, findings, bills, results, webhooks, live):
+        app.include_router(nouns.router, prefix="/api/v1", dependencies=guarded)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    hub: Hub = app.state.hub
+    hub.start()
+    try:
+        yield
+    finally:
+        hub.close()

@@ -1,0 +1,95 @@
+"""Webhook deliveries, instruments with their register maps, and whether everything is all right."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from app import auth
+from app.deps import Db, Now, SignedIn, Visible
+from app.evidence import parsed
+from app.pages.board import newest_tiles
+from app.templating import page
+from compliance.records import board, health, outbox, places, timescale
+
+router = APIRouter()
+
+LATE = timedelta(seconds=60)
+WATCHED = timedelta(days=7)
+
+
+@router.get("/webhooks")
+def webhooks(
+    request: Request,
+    viewer: SignedIn,
+    scope: Visible,
+    db: Db,
+    state: Annotated[str, Query(pattern="^(waiting|delivered|dead|)$")] = "",
+) -> Response:
+    """Receivers and deliveries, each attempt with what was sent and what came back."""
+    auth.require(viewer, "operate")
+    context = {
+        "zone": places.zone(db, scope),
+        "endpoints": outbox.endpoints(db, city_id=viewer.city_id),
+        "deliveries": outbox.deliveries(db, city_id=viewer.city_id, state=state or None),
+        "counts": outbox.counts(db, city_id=viewer.city_id),
+        "state": state,
+    }
+    return page(request, "webhooks.html", context)
+
+
+@router.get("/instruments")
+def instruments(request: Request, viewer: SignedIn, scope: Visible, db: Db) -> Response:
+    """Every instrument, with what its register map rests on and what to verify on site."""
+    auth.require(viewer, "operate")
+    published = places.register_maps(db)
+    maps = {name: parsed(content, name) for name, (_, content) in published.items()}
+    context = {
+        "zone": places.zone(db, scope),
+        "devices": places.devices(db, scope),
+        "maps": maps,
+        "hashes": {name: sha256 for name, (sha256, _) in published.items()},
+    }
+    return page(request, "instruments.html", context)
+
+
+@router.get("/health")
+def all_right(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now) -> Response:
+    """Is everything all right? Processes, newest reading, faults, quarantine, database."""
+    auth.require(viewer, "operate")
+    beats = health.beats(db)
+    tiles = newest_tiles(db, scope, at)
+    newest = max((one.at for one in tiles.values() if one.at), default=None)
+    faults = health.faults(db, since=at - WATCHED)
+    held = board.quarantined(db, since=at - WATCHED)
+    counts = outbox.counts(db, city_id=viewer.city_id)
+    late = [one for one in beats if at - one.at > LATE]
+    context: dict[str, Any] = {
+        "zone": places.zone(db, scope),
+        "now": at,
+        "beats": [(one, one in late) for one in beats],
+        "newest": newest,
+        "silent": sum(one.silent for one in tiles.values()),
+        "channels": len(tiles),
+        "faults": faults,
+        "quarantined": held,
+        "counts": counts,
+        "edition": timescale.edition(db),
+        "well": bool(beats) and not late and not faults and not held and not counts.get("dead"),
+    }
+    return page(request, "health.html", context)
+
+
+@router.get("/api/docs")
+def docs(request: Request) -> Response:
+    """The API's routes, readable."""
+    return page(request, "api.html", {"paths": request.app.openapi()["paths"]})
+
+
+@router.get("/api/openapi.json")
+def openapi(request: Request) -> Response:
+    """The API's description for machines."""
+    return JSONResponse(request.app.openapi())

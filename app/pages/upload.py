@@ -1,0 +1,118 @@
+"""Laboratory results: choose a file, see what it says, accept; nothing is written before that."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi.responses import Response
+from sqlalchemy import Connection
+
+from app import auth, uploads
+from app.deps import Db, Now, Pool, SignedIn, Visible
+from app.release import RELEASE
+from app.templating import page
+from compliance.errors import InputError
+from compliance.jobs import receive
+from compliance.records import places
+from compliance.records.scope import Scope
+
+router = APIRouter()
+
+ENCODED = 4 * (uploads.LARGEST // 3 + 1)
+ROOM = 1_000_000  # beside the file: names, boundaries
+
+
+@router.get("/upload")
+def choose(request: Request, viewer: SignedIn, scope: Visible, db: Db) -> Response:
+    """The form for a file."""
+    auth.require(viewer, "upload")
+    return _form(request, db, scope)
+
+
+@router.post("/upload/check", max_body_size=uploads.LARGEST + ROOM)
+def check(
+    request: Request,
+    viewer: SignedIn,
+    scope: Visible,
+    db: Db,
+    file: Annotated[UploadFile, File()],
+    user: Annotated[int | None, Form()] = None,
+) -> Response:
+    """What accepting a file would do. Nothing is written."""
+    auth.require(viewer, "upload")
+    name = uploads.shown_name(file.filename)
+    content = file.file.read()
+    try:
+        owner = uploads.whose(db, scope, user)
+        report = uploads.report_of(db, scope, content, filename=name)
+    except InputError as error:
+        return _form(request, db, scope, problem=str(error))
+    known = set(places.point_codes(db, Scope(city_id=None, industrial_user_id=owner.id)))
+    context = {
+        "filename": name,
+        "owner": owner,
+        "report": report,
+        "groups": uploads.grouped(report.rejected),
+        "foreign": [one for one in report.accepted if one.sample.point not in known],
+        "points": sorted(known),
+        "content": base64.b64encode(content).decode(),
+        "zone": places.zone(db, scope),
+    }
+    return page(request, "upload_check.html", context)
+
+
+@router.post(
+    "/upload",
+    max_body_size=ENCODED + ROOM,
+    form_limits={"max_part_size": ENCODED},
+)
+def accept(  # noqa: PLR0913 - what a request brings
+    request: Request,
+    viewer: SignedIn,
+    scope: Visible,
+    engine: Pool,
+    at: Now,
+    content: Annotated[str, Form()],
+    filename: Annotated[str, Form()],
+    user: Annotated[int, Form()],
+) -> Response:
+    """Store the good rows and judge them; sent twice, it gives the same receipt."""
+    auth.require(viewer, "upload")
+    name = uploads.shown_name(filename)
+    with engine.connect() as db:
+        owner = uploads.whose(db, scope, user)
+        report = uploads.report_of(db, scope, _decoded(content), filename=name)
+        zone = places.zone(db, scope)
+    receipt = receive.receive(
+        engine,
+        report,
+        _decoded(content),
+        filename=name,
+        industrial_user_id=owner.id,
+        viewer=viewer,
+        now=at,
+        release=RELEASE,
+    )
+    context = {"receipt": receipt, "owner": owner, "zone": zone}
+    return page(request, "receipt.html", context, status=HTTPStatus.CREATED)
+
+
+def _form(request: Request, db: Connection, scope: Scope, *, problem: str = "") -> Response:
+    context: dict[str, Any] = {
+        "users": places.users(db, scope),
+        "points": places.point_codes(db, scope),
+        "problem": problem,
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
+    return page(request, "upload.html", context, status=status)
+
+
+def _decoded(content: str) -> bytes:
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError):
+        raise InputError("the file did not arrive whole; choose it again") from None

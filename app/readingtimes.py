@@ -1,0 +1,104 @@
+"""The ``at`` column of a historian export: instants, local times, and the hour that comes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_FORM = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
+_OFFSET = r".*(?:Z|[+-]\d\d(?::?\d\d)?)$"
+_NEVER = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """Each row's instant, and what stands in its way.
+
+    first_us, second_us: the instant in microseconds; they differ only in the repeated hour of a
+    time without an offset. local_us: such a time as if it were UTC.
+    """
+
+    first_us: Ints
+    second_us: Ints
+    local_us: Ints
+    malformed: Mask  # not a date with a time
+    impossible: Mask  # 30 February, 25:00
+    skipped: Mask  # does not exist where the clock goes forward
+    naive: Mask  # without an offset
+
+    @property
+    def repeated(self) -> Mask:
+        """Rows whose time comes twice that day and that do not say which."""
+        twice: Mask = self.naive & ~self.bad & (self.first_us != self.second_us)
+        return twice
+
+    @property
+    def bad(self) -> Mask:
+        bad: Mask = self.malformed | self.impossible | self.skipped
+        return bad
+
+
+def read_times(column: pd.Series[str], zone: ZoneInfo) -> Times:
+    """Every time of a column; one without an offset is read in ``zone``."""
+    codes, distinct = pd.factorize(column)
+    texts = pd.Series(distinct, dtype="object").astype("str").str.strip()
+    texts = texts.str.replace(r"\s+(?=[Z+-])", "", regex=True).str.replace("z", "Z", regex=False)
+    formed = texts.str.fullmatch(_FORM).to_numpy(bool)
+    naive = formed & ~texts.str.slice(10).str.fullmatch(_OFFSET).to_numpy(bool)
+    us = np.full(len(texts), _NEVER)
+    us[formed] = _us(pd.to_datetime(texts[formed], format="ISO8601", utc=True, errors="coerce"))
+    impossible = formed & (us == _NEVER)
+    local = us.copy()
+    at = np.flatnonzero(naive & ~impossible)
+    first, second = us.copy(), us.copy()
+    first[at], second[at] = (_localized(local[at], zone, first=choice) for choice in (True, False))
+    return Times(
+        first_us=first[codes],
+        second_us=second[codes],
+        local_us=local[codes],
+        malformed=~formed[codes],
+        impossible=impossible[codes],
+        skipped=((first == _NEVER) & naive & ~impossible)[codes],
+        naive=naive[codes],
+    )
+
+
+def _us(times: pd.Series[pd.Timestamp]) -> Ints:
+    found: Ints = np.asarray(times.dt.as_unit("us").astype("int64"), np.int64)
+    return found
+
+
+def _localized(local_us: Ints, zone: ZoneInfo, *, first: bool) -> Ints:
+    if not len(local_us):
+        return local_us.copy()
+    naive = pd.Series(local_us.astype("datetime64[us]"))
+    placed = naive.dt.tz_localize(zone, ambiguous=np.full(len(naive), first), nonexistent="NaT")
+    return _us(placed)
+
+
+def second_pass(local_us: Ints, repeated: Mask) -> Iterator[tuple[NDArray[np.intp], Mask]]:
+    """Where one series, in the order of the file, passes a repeated hour exactly twice.
+
+    local_us, repeated: of the rows of one series in file order. Yields, for each such hour, the
+    positions of its rows and which of them belong to the second pass; hours that are passed once,
+    or in no order, are left out: there the order cannot tell.
+    """
+    falling = np.sign(np.diff(local_us)).sum() < 0
+    days = local_us // 86_400_000_000
+    for day in np.unique(days[repeated]):
+        at = np.flatnonzero(repeated & (days == day))
+        if at[-1] - at[0] + 1 != len(at):
+            continue
+        steps = np.diff(local_us[at])
+        turns = np.flatnonzero(steps >= 0 if falling else steps <= 0)
+        if len(turns) == 1:
+            after = np.arange(len(at)) > turns[0]
+            yield at, ~after if falling else after

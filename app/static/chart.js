@@ -1,0 +1,198 @@
+// A limit chart: zones beyond the limits are washed, gaps stay gaps, excursions stand in a strip below.
+/* global uPlot */
+
+const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
+const STRIP = 8;
+
+function colours() {
+  const style = getComputedStyle(document.documentElement);
+  return (name) => style.getPropertyValue(`--${name}`).trim();
+}
+
+function stamp(seconds, zone) {
+  return new Intl.DateTimeFormat("en-US", {
+    timeZone: zone, day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
+    second: "2-digit", hourCycle: "h23", timeZoneName: "short",
+  }).format(new Date(seconds * 1000));
+}
+
+// The span of the value axis: the values and, unless they lie far away, the limits.
+function span(data, low, high) {
+  const limits = data.limits.map((limit) => limit.value);
+  if (low === null || high === null) [low, high] = [Math.min(...limits, 0), Math.max(...limits, 1)];
+  const reach = Math.max(high - low, Math.abs(high) * 0.05, 0.1);
+  for (const limit of limits) {
+    if (limit > high && limit - high < 4 * reach) high = limit;
+    if (limit < low && low - limit < 4 * reach) low = limit;
+  }
+  const room = Math.max(high - low, 0.1) * 0.08;
+  return [low - 2 * room, high + 2 * room];
+}
+
+function under(u, data, colour) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  for (const [from, to] of data.gaps) {
+    const left = u.valToPos(from / 1000, "x", true), right = u.valToPos(to / 1000, "x", true);
+    ctx.fillStyle = colour("gap");
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+  }
+  for (const limit of data.limits) {
+    const y = u.valToPos(limit.value, "y", true);
+    ctx.fillStyle = colour(limit.side === "above" ? "high" : "low");
+    if (limit.side === "above") ctx.fillRect(bbox.left, bbox.top, bbox.width, y - bbox.top);
+    else ctx.fillRect(bbox.left, y, bbox.width, bbox.top + bbox.height - y);
+  }
+  ctx.restore();
+}
+
+function over(u, data, colour) {
+  const { ctx, bbox } = u, ratio = devicePixelRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
+  const drawn = [];
+  for (const limit of data.limits) {
+    const y = u.valToPos(limit.value, "y", true);
+    ctx.strokeStyle = ctx.fillStyle = colour("limit");
+    ctx.lineWidth = ratio;
+    ctx.setLineDash(limit.side === "above" ? [8 * ratio, 4 * ratio] : [2 * ratio, 3 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(bbox.left, y);
+    ctx.lineTo(bbox.left + bbox.width, y);
+    ctx.stroke();
+    ctx.textBaseline = limit.side === "above" ? "bottom" : "top";
+    const at = y + (limit.side === "above" ? -3 : 3) * ratio;
+    const wide = bbox.width > 420 * ratio;
+    if (drawn.some((other) => Math.abs(other - at) < 14 * ratio)) continue;
+    drawn.push(at);
+    ctx.fillText(wide ? `${limit.label} · ${limit.citation}` : limit.label, bbox.left + 6 * ratio, at);
+  }
+  ctx.setLineDash([]);
+  const bottom = bbox.top + bbox.height;
+  for (const one of data.excursions) {
+    const left = u.valToPos(one.starts / 1000, "x", true);
+    const right = Math.max(u.valToPos(one.ends / 1000, "x", true), left + 3 * ratio);
+    ctx.fillStyle = colour("run");
+    ctx.globalAlpha = 0.14;
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.globalAlpha = 1;
+    ctx.fillRect(left, bottom - STRIP * ratio, right - left, STRIP * ratio);
+  }
+  ctx.restore();
+}
+
+// Readings without a neighbour on either side have no line: they are drawn as dots.
+function lonely(u, series) {
+  const values = u.data[series], found = [];
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null) found.push(i);
+  }
+  return found;
+}
+
+function words(u, index, data, figure) {
+  const low = u.data[1][index], high = u.data[2][index], unit = figure.dataset.unit;
+  const places = Math.max(0, (data.resolution.split(".")[1] ?? "").length);
+  const when = stamp(u.data[0][index], data.zone);
+  if (low === null || low === undefined) return `${when}: no data`;
+  const value = low === high ? low.toFixed(places) : `${low.toFixed(places)} to ${high.toFixed(places)}`;
+  const ms = u.data[0][index] * 1000;
+  const inside = data.excursions.find((one) => ms >= one.starts && ms < one.ends);
+  return `${when}: ${value} ${unit}${inside ? ` – ${inside.says}` : ""}`;
+}
+
+function options(figure, data, colour) {
+  const plot = figure.querySelector(".plot"), readout = figure.querySelector(".readout");
+  const lines = { width: 1.5, stroke: colour("trace"), points: { show: true, size: 6, fill: colour("trace"), filter: (u, series) => lonely(u, series) } };
+  const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
+  return {
+    width: plot.clientWidth, height: Math.max(220, Math.min(360, plot.clientWidth * 0.42)),
+    legend: { show: false }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), data.zone),
+    cursor: { drag: { x: false, y: false }, points: { size: 8 } },
+    scales: { x: { min: data.since / 1000, max: data.until / 1000 }, y: { range: (u, low, high) => span(data, low, high) } },
+    series: [{}, { ...lines, label: "lowest" }, { ...lines, label: "highest" }],
+    bands: [{ series: [2, 1], fill: colour("band") }],
+    axes: [{ ...axis, space: 80, values: [
+      [86400, "{D} {MMM}", null, null, null, null, null, null, 1],
+      [3600, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+      [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+      [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
+    ] }, { ...axis, size: 54 }],
+    hooks: {
+      drawClear: [(u) => under(u, data, colour)],
+      draw: [(u) => over(u, data, colour)],
+      setCursor: [(u) => { if (u.cursor.idx !== null && u.cursor.idx !== undefined) readout.textContent = words(u, u.cursor.idx, data, figure); }],
+    },
+  };
+}
+
+function keys(u, event) {
+  const step = ARROWS[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const last = u.data[0].length - 1;
+  const from = u.cursor.idx ?? (step > 0 ? -1 : last + 1);
+  const index = Math.min(last, Math.max(0, from + step * (event.shiftKey ? 10 : 1)));
+  const value = u.data[1][index] ?? u.scales.y.min;
+  u.setCursor({ left: u.valToPos(u.data[0][index], "x"), top: u.valToPos(value, "y") });
+}
+
+async function read(figure) {
+  const { point, parameter, since, until } = figure.dataset;
+  const address = new URL(`/api/v1/points/${encodeURIComponent(point)}/readings`, location.href);
+  address.search = new URLSearchParams({ parameter, since, until });
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  return answer.json();
+}
+
+function columns(data) {
+  return [data.columns.at.map((ms) => ms / 1000), data.columns.low, data.columns.high];
+}
+
+async function draw(figure) {
+  const plot = figure.querySelector(".plot");
+  let data;
+  try {
+    data = await read(figure);
+  } catch (error) {
+    figure.querySelector("figcaption").append(` The chart could not be drawn: ${error.message}`);
+    return;
+  }
+  let u = null;
+  const paint = () => {
+    u?.destroy();
+    u = new uPlot(options(figure, data, colours()), columns(data), plot);
+  };
+  paint();
+  figure.classList.add("drawn");
+  plot.addEventListener("keydown", (event) => keys(u, event));
+  new ResizeObserver(() => {
+    if (Math.abs(u.width - plot.clientWidth) > 1) u.setSize({ width: plot.clientWidth, height: u.height });
+  }).observe(plot);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  if (figure.dataset.live === undefined) return;
+  const length = Date.parse(figure.dataset.until) - Date.parse(figure.dataset.since);
+  const every = Math.max(5000, Math.min(60000, length / 1000));
+  setInterval(async () => {
+    if (document.visibilityState !== "visible" || plot.matches(":hover, :focus")) return;
+    const now = Date.now();
+    figure.dataset.since = new Date(now - length).toISOString();
+    figure.dataset.until = new Date(now).toISOString();
+    try {
+      data = await read(figure);
+    } catch {
+      return; // the next round tries again; the axis shows how old the picture is
+    }
+    paint();
+  }, every);
+}
+
+document.querySelectorAll("[data-chart]").forEach(draw);

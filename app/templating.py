@@ -1,0 +1,111 @@
+"""Jinja pages: filters for instants, numbers and states as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from fastapi.templating import Jinja2Templates
+
+from app.auth import may
+from compliance.model.parameters import Parameter, label
+from compliance.model.sites import Viewer
+
+UNIT_SHOWN = {"degF": "°F", "degC": "°C", "ug/L": "µg/L", "m3/h": "m³/h", "m3": "m³"}
+STATE_SHOWN = {
+    "detected": "▲ To decide",
+    "opened": "▲ Violation open",
+    "waiting": "◇ Waiting",
+    "explained": "● Explained",
+    "joined": "● Joined",
+    "noticed": "▲ Notice sent",
+    "escalated": "■ Escalated",
+    "corrected": "● Corrected",
+    "closed": "● Closed",
+    "delivered": "● Delivered",
+    "dead": "▲ Given up",
+    "working": "● Working",
+    "disabled": "■ Disabled",
+    "issued": "● Issued",
+    "draft": "◇ Draft",
+}
+
+
+def local(at: datetime, zone: str, form: str = "%-d %b %Y %H:%M") -> str:
+    """An instant at the plant, with its zone."""
+    there = at.astimezone(ZoneInfo(zone))
+    return f"{there.strftime(form)} {there.tzname()}"
+
+
+def clock(at: datetime, zone: str) -> str:
+    """An instant at the plant to the second, with its zone."""
+    return local(at, zone, "%-d %b %H:%M:%S")
+
+
+def day(on: date) -> str:
+    """A civil day."""
+    return on.strftime("%-d %b %Y")
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words: 42 s, 6 min, 5 h 10 min, 3 d 4 h."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    if whole < 172_800:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def unit_shown(unit: str) -> str:
+    """A unit as people write it; pH has none."""
+    return "" if unit in ("s.u.", "state", "count") else UNIT_SHOWN.get(unit, unit)
+
+
+def number(value: float | Decimal | None, resolution: str = "0.01") -> str:
+    """A reading to its channel's resolution, without an exponent; a dash when nothing came."""
+    if value is None:
+        return "–"
+    places = max(0, -int(Decimal(resolution).normalize().as_tuple().exponent))
+    return f"{value:,.{places}f}"
+
+
+def parameter_shown(name: str) -> str:
+    """A parameter's name for people."""
+    return label(Parameter(name)) if name in set(Parameter) else name
+
+
+def state_shown(state: str) -> str:
+    """A state by shape and word."""
+    return STATE_SHOWN.get(state, f"◇ {state.replace('_', ' ').capitalize()}")
+
+
+templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
+templates.env.trim_blocks = templates.env.lstrip_blocks = True
+templates.env.filters.update(
+    local=local,
+    clock=clock,
+    day=day,
+    duration=duration,
+    unit=unit_shown,
+    number=number,
+    parameter=parameter_shown,
+    state=state_shown,
+)
+
+
+def page(
+    request: Request, name: str, context: Mapping[str, Any] | None = None, *, status: int = 200
+) -> HTMLResponse:
+    """A page for the viewer of a request, if one is signed in."""
+    viewer: Viewer | None = getattr(request.state, "viewer", None)
+    every = {"viewer": viewer, "may": may, "here": request.url.path}
+    return templates.TemplateResponse(request, name, {**every, **(context or {})}, status)

@@ -1,0 +1,117 @@
+"""A person decides a detection: opens a violation, explains it, or waits. One transaction each."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Engine
+
+from compliance.enforcing.decisions import Decision, check, violation_number
+from compliance.model.sites import Viewer
+from compliance.records import findings, outbox
+
+
+def open_violation(
+    engine: Engine,
+    *,
+    detection_id: int,
+    viewer: Viewer,
+    reason: str,
+    capacity: str,
+    now: datetime,
+) -> str:
+    """Open a violation from a detection; its number.
+
+    capacity: the office in which the viewer acts.
+
+    Raises: NotFound, Refused.
+    """
+    with engine.begin() as db:
+        found = findings.locked_detection(db, detection_id)
+        check(
+            Decision.OPEN,
+            state=found["state"],
+            viewer=viewer,
+            reason=reason,
+            city_id=found["city_id"],
+        )
+        year = now.astimezone(ZoneInfo(found["zone"])).year
+        number = violation_number(year, findings.next_serial(db, year))
+        findings.add_violation(
+            db,
+            industrial_user_id=found["industrial_user_id"],
+            detection_id=detection_id,
+            number=number,
+            state="opened",
+            reason=reason.strip(),
+            opened_by=viewer.person_id,
+            capacity=capacity,
+            opened_at=now,
+        )
+        findings.set_state(db, detection_id, Decision.OPEN)
+        findings.record_act(
+            db,
+            person_id=viewer.person_id,
+            subject=f"detection:{detection_id}",
+            verb=Decision.OPEN,
+            reason=reason.strip(),
+            detail={"violation": number, "capacity": capacity},
+        )
+        outbox.put(
+            db,
+            "violation.opened",
+            {
+                "violation": number,
+                "detection": detection_id,
+                "point": found["point"],
+                "rule": found["rule_id"],
+                "opened_at": now.isoformat(),
+            },
+            city_id=found["city_id"],
+        )
+    return number
+
+
+def decide(
+    engine: Engine,
+    *,
+    decision: Decision,
+    detection_id: int,
+    viewer: Viewer,
+    reason: str,
+    now: datetime,
+) -> None:
+    """Explain a detection (no violation), or let it wait.
+
+    Raises: NotFound, Refused.
+    """
+    with engine.begin() as db:
+        found = findings.locked_detection(db, detection_id)
+        check(
+            decision,
+            state=found["state"],
+            viewer=viewer,
+            reason=reason,
+            city_id=found["city_id"],
+        )
+        findings.set_state(db, detection_id, decision)
+        findings.record_act(
+            db,
+            person_id=viewer.person_id,
+            subject=f"detection:{detection_id}",
+            verb=decision,
+            reason=reason.strip(),
+        )
+        outbox.put(
+            db,
+            "violation.decided",
+            {
+                "detection": detection_id,
+                "point": found["point"],
+                "rule": found["rule_id"],
+                "decision": decision.value,
+                "decided_at": now.isoformat(),
+            },
+            city_id=found["city_id"],
+        )

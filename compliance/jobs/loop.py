@@ -1,0 +1,89 @@
+"""The loop of ``pretreat work``: woken by new readings or each second, it judges what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from threading import Event
+
+import psycopg
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
+
+from compliance.jobs.agreements import watch_agreements
+from compliance.jobs.evaluate import evaluate
+from compliance.jobs.slugs import screen_slugs
+from compliance.records import health
+from compliance.records.engine import raw_connection
+
+log = structlog.get_logger(__name__)
+
+NAME = "work"
+LONGEST_WAIT = 1.0
+BEAT = timedelta(seconds=5)
+
+
+@dataclass
+class Every:
+    """A duty of the loop and when it is next due."""
+
+    period: timedelta
+    do: Callable[[datetime], object]
+    due: datetime = field(default=datetime(1970, 1, 1, tzinfo=UTC))
+
+    def tick(self, now: datetime) -> None:
+        """Do it if it is due."""
+        if now >= self.due:
+            self.due = now + self.period
+            self.do(now)
+
+
+def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()) -> None:
+    """Judge until ``stop`` is set. The database away: wait for it; a fault: note it and go on.
+
+    also: duties of the process besides judging.
+    """
+    duties = (
+        *also,
+        Every(timedelta(0), lambda now: evaluate(engine, now=now, release=release)),
+        Every(timedelta(seconds=20), lambda now: screen_slugs(engine, now=now, release=release)),
+        Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
+        Every(BEAT, lambda _: _beat(engine)),
+    )
+    while not stop.is_set():
+        try:
+            with raw_connection(engine) as listening:
+                listening.execute("LISTEN pretreat_dirty")
+                while not stop.is_set():
+                    for duty in duties:
+                        duty.tick(datetime.now(UTC))
+                    _wait(listening)
+        except (OperationalError, psycopg.OperationalError) as error:
+            log.warning("the database is away", reason=str(error).split("\n")[0])
+            stop.wait(LONGEST_WAIT)
+        except Exception as error:
+            # The outermost loop of a process: a fault is told and the rest goes on.
+            log.exception("evaluation failed")
+            note(engine, f"{type(error).__name__}: {error}")
+            stop.wait(LONGEST_WAIT)
+
+
+def _wait(listening: psycopg.Connection[tuple[object, ...]]) -> None:
+    for _ in listening.notifies(timeout=LONGEST_WAIT, stop_after=1):
+        return
+
+
+def _beat(engine: Engine) -> None:
+    with engine.begin() as db:
+        health.beat(db, NAME, {})
+
+
+def note(engine: Engine, what: str) -> None:
+    """Write a fault down, or at least into the log when the database is away."""
+    try:
+        with engine.begin() as db:
+            health.fault(db, NAME, what[:500])
+    except OperationalError:
+        log.warning("the fault could not be noted: the database is away", what=what)

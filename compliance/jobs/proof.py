@@ -1,0 +1,102 @@
+"""Gathers the records beside a fact: readings, registers, calibrations, approval, register map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+
+from compliance.judging import evidence
+from compliance.model.findings import Exceedance
+from compliance.model.periods import Window
+from compliance.model.sites import Channel
+from compliance.records import readings, sites
+
+
+def of_channel(
+    db: Connection, fact: Exceedance, *, channel: Channel, place: sites.Place, release: str
+) -> dict[str, Any]:
+    """The evidence of a fact on a channel, as JSON."""
+    window = Window(start=fact.starts_at, end=max(fact.ends_at, fact.starts_at))
+    held = Window(start=window.start, end=window.end + timedelta(microseconds=1))
+    series = readings.usable(db, [channel.id], since=held.start, until=held.end)[channel.id]
+    papers = sites.papers(db, channel.id)
+    return evidence.document(
+        fact,
+        evidence.Evidence(
+            channel=f"{place.point} {place.parameter.value} ({channel.entry})",
+            window=window,
+            readings=len(series),
+            flagged=evidence.flagged(series),
+            digest=readings.digest(db, channel.id, held.start, held.end),
+            worst_words=_words(db, channel, papers, fact.worst_at),
+            release=release,
+            commissioning=_commissioning(papers.commissioning),
+            calibration_before=_calibration(papers, before=fact.starts_at),
+            calibration_after=_calibration(papers, after=fact.ends_at),
+            register_map=_map(papers),
+        ),
+    )
+
+
+def _words(db: Connection, channel: Channel, papers: sites.Papers, at: datetime) -> tuple[int, ...]:
+    """The registers of a reading as they came; none where the source had none."""
+    entries = (papers.register_map or {}).get("content", {}).get("entries", {})
+    entry = entries.get(channel.entry)
+    if entry is None:
+        return ()
+    return readings.words_at(db, channel.id, at, count=int(entry["words"])) or ()
+
+
+def _commissioning(record: Mapping[str, Any] | None) -> evidence.Commissioning | None:
+    if record is None:
+        return None
+    return evidence.Commissioning(
+        method=record["method"],
+        location=record["location"],
+        frequency=record["frequency"],
+        approved_by=record["approved_by"],
+        approved_on=date.fromisoformat(record["approved_on"]),
+        document=record["document"],
+        calibration_days=record["calibration_days"],
+    )
+
+
+def _calibration(
+    papers: sites.Papers, *, before: datetime | None = None, after: datetime | None = None
+) -> evidence.Calibration | None:
+    """The nearest calibration at or before an instant, or the nearest after one."""
+    made = [(datetime.fromisoformat(c["calibrated_at"]), c) for c in papers.calibrations]
+    if before is not None:
+        near = [(at, c) for at, c in made if at <= before][-1:]
+    else:
+        near = [(at, c) for at, c in made if after is not None and at > after][:1]
+    if not near:
+        return None
+    at, record = near[0]
+    return evidence.Calibration(
+        at=at,
+        by=record["by"],
+        standards=tuple((s["standard"], s["before"], s["after"]) for s in record["standards"]),
+        drift=record["drift"],
+    )
+
+
+def _map(papers: sites.Papers) -> evidence.MapRecord | None:
+    if papers.register_map is None or papers.instrument is None:
+        return None
+    content = papers.register_map["content"]
+    confirmed_at = papers.instrument["confirmed_at"]
+    return evidence.MapRecord(
+        name=papers.register_map["name"],
+        sha256=papers.register_map["sha256"],
+        verify_on_site=tuple(
+            f"{name} (evidence: {entry['evidence']})"
+            for name, entry in content["entries"].items()
+            if entry["verify"]
+        ),
+        confirmed_by=papers.instrument["confirmed_by"],
+        confirmed_at=datetime.fromisoformat(confirmed_at) if confirmed_at else None,
+    )

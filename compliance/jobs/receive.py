@@ -1,0 +1,295 @@
+"""A laboratory file is received: kept, its results stored and judged, told of. One transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection, Engine
+
+from compliance.errors import InputError, NotInForce, Refused
+from compliance.judging.results import Verdict, judge_result, judges
+from compliance.model.periods import Window, local_day
+from compliance.model.samples import Result, Sample
+from compliance.model.sites import Viewer
+from compliance.records import findings, outbox, samples
+from compliance.records.samples import Owner
+from compliance.rules.book import book
+from compliance.rules.effective import in_force
+from compliance.rules.schema import LimitRule, LimitVersion
+from compliance.sampling.sheets import Accepted, LabReport
+from compliance.sampling.takings import civil_day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What one limit says of one row. detection_id: where it exceeds."""
+
+    row: int
+    rule_id: str
+    outcome: str
+    reason: str
+    detection_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of a file; the same bytes give the same receipt. held: accepted, not stored."""
+
+    upload_id: int
+    filename: str
+    sha256: str
+    received_at: datetime
+    rows: int
+    stored: int
+    held: tuple[str, ...]
+    rejected: tuple[str, ...]
+    warnings: tuple[str, ...]
+    judged: tuple[Judged, ...]
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A stored result, ready to be judged."""
+
+    row: int
+    result_id: int
+    point_id: int
+    point: str
+    sample: Sample
+    result: Result
+    day: date
+
+
+def receive(  # noqa: PLR0913 - what an upload brings
+    engine: Engine,
+    report: LabReport,
+    content: bytes,
+    *,
+    filename: str,
+    industrial_user_id: int,
+    viewer: Viewer | None,
+    now: datetime,
+    release: str,
+) -> Receipt:
+    """Keep a file and its results, judge them, raise detections and tell of it: all or nothing.
+
+    report: what ``sampling.results.read`` found in the content. viewer: who sends it; None is the
+    program. release: the software that judges.
+    Raises: Refused for another's user; NotFound.
+    """
+    with engine.begin() as db:
+        owner = samples.owner(db, industrial_user_id)
+        _must_be_theirs(viewer, owner)
+        upload = samples.put_upload(
+            db,
+            industrial_user_id=owner.id,
+            person_id=viewer.person_id if viewer else None,
+            filename=filename,
+            content=content,
+            now=now,
+        )
+        kept, held = _store(db, report, owner, upload_id=upload.id)
+        judged = tuple(one for result in kept for one in _judge(db, result, owner, release=release))
+        if upload.is_new:
+            _tell(db, owner, upload_id=upload.id, report=report, stored=len(kept), now=now)
+    return Receipt(
+        upload_id=upload.id,
+        filename=upload.filename,
+        sha256=upload.sha256,
+        received_at=upload.received_at,
+        rows=report.rows,
+        stored=len(kept),
+        held=tuple(held),
+        rejected=tuple(str(fault) for fault in report.rejected),
+        warnings=report.warnings,
+        judged=judged,
+        is_new=upload.is_new,
+    )
+
+
+def _must_be_theirs(viewer: Viewer | None, owner: Owner) -> None:
+    if viewer is None:
+        return
+    if viewer.industrial_user_id not in (None, owner.id) or viewer.city_id not in (
+        None,
+        owner.city_id,
+    ):
+        raise Refused("results may be sent for one's own monitoring points only")
+
+
+def _store(
+    db: Connection, report: LabReport, owner: Owner, *, upload_id: int
+) -> tuple[list[_Kept], list[str]]:
+    """Results that could be stored, and why others could not."""
+    points, zone = samples.points(db, owner.id), ZoneInfo(owner.zone)
+    kept: list[_Kept] = []
+    held: list[str] = []
+    for one in report.accepted:
+        try:
+            kept.append(_store_one(db, one, points=points, zone=zone, upload_id=upload_id))
+        except InputError as error:
+            held.append(f"row {one.row}: {error}")
+    return kept, held
+
+
+def _store_one(
+    db: Connection,
+    one: Accepted,
+    *,
+    points: Mapping[str, int],
+    zone: ZoneInfo,
+    upload_id: int,
+) -> _Kept:
+    point = _point(one.sample, points)
+    day = civil_day(one.sample, zone)
+    sample_id = samples.put_sample(
+        db,
+        one.sample,
+        point_id=points[point],
+        span=_span(one.sample, zone),
+        day=day,
+        upload_id=upload_id,
+    )
+    result_id, other = samples.put_result(db, one.result, sample_id=sample_id)
+    if other is not None:
+        raise InputError(
+            f"sample {one.sample.label} has {one.result.parameter.value} {other} already; expected "
+            "the same: a corrected report is entered as a correction, with its reason"
+        )
+    return _Kept(
+        row=one.row,
+        result_id=result_id,
+        point_id=points[point],
+        point=point,
+        sample=one.sample,
+        result=one.result,
+        day=day,
+    )
+
+
+def _point(sample: Sample, points: Mapping[str, int]) -> str:
+    if sample.point in points:
+        return str(sample.point)
+    if sample.point is None and len(points) == 1:
+        return next(iter(points))
+    raise InputError(
+        f"point {sample.point!r} is not one of this user's; expected one of "
+        f"{', '.join(points) or 'none'}: correct the point"
+    )
+
+
+def _span(sample: Sample, zone: ZoneInfo) -> Window:
+    """The instants of a sample; of a date alone, that whole day."""
+    return Window(
+        start=_edge(sample.sampled_from, zone, last=False),
+        end=_edge(sample.sampled_to, zone, last=True),
+    )
+
+
+def _edge(at: datetime | date | None, zone: ZoneInfo, *, last: bool) -> datetime:
+    if isinstance(at, datetime):
+        return at
+    if at is None:
+        raise InputError("the sample has no date; expected when it was taken")
+    day = local_day(at, zone)
+    return day.end if last else day.start
+
+
+def _judge(db: Connection, kept: _Kept, owner: Owner, *, release: str) -> Iterator[Judged]:
+    for rule, version in _limits(kept, owner):
+        verdict = judge_result(
+            rule,
+            version,
+            kept.result,
+            sample=kept.sample,
+            result_key=f"{kept.point}|{kept.sample.label}|{kept.sample.sampled_to}",
+            zone=ZoneInfo(owner.zone),
+        )
+        yield Judged(
+            row=kept.row,
+            rule_id=rule.id,
+            outcome=verdict.outcome.value,
+            reason=verdict.reason,
+            detection_id=_raise(db, kept, verdict, owner=owner, release=release),
+        )
+
+
+def _limits(kept: _Kept, owner: Owner) -> Iterator[tuple[LimitRule, LimitVersion]]:
+    """The limits of the city's rulebooks that judge a result and were in force on its day."""
+    for name in owner.rulebooks:
+        for rule in book(name).of(LimitRule):
+            if rule.applies_at != "discharge" or not judges(rule, kept.result):
+                continue
+            try:
+                yield rule, in_force(rule.id, rule.versions, kept.day)
+            except NotInForce:
+                continue
+
+
+def _raise(
+    db: Connection, kept: _Kept, verdict: Verdict, *, owner: Owner, release: str
+) -> int | None:
+    """Write the fact of a result outside a limit and its detection; the detection's id."""
+    fact = verdict.exceedance
+    if fact is None:
+        return None
+    findings.put(
+        db,
+        fact,
+        point_id=kept.point_id,
+        result_id=kept.result_id,
+        evidence=_evidence(kept, verdict, release=release),
+        release=release,
+    )
+    findings.detect(db, fact.id, owner.id)
+    return samples.detection_of(db, fact.id)
+
+
+def _evidence(kept: _Kept, verdict: Verdict, *, release: str) -> dict[str, Any]:
+    """What a stranger needs to judge the same result again."""
+    sample, result, fact = kept.sample, kept.result, verdict.exceedance
+    taken = sample.sampled_to
+    return {
+        "limit": fact.rule_id if fact else None,
+        "effective": fact.effective.isoformat() if fact and fact.effective else None,
+        "citation": fact.citation if fact else None,
+        "says": fact.says if fact else None,
+        "point": kept.point,
+        "sample": sample.label,
+        "sample_type": sample.sample_type.value if sample.sample_type else None,
+        "taken_by": sample.taken_by.value,
+        "taken": taken.isoformat() if taken else None,
+        "day": kept.day.isoformat(),
+        "laboratory": sample.laboratory,
+        "result": f"{result.qualifier}{result.written}",
+        "value": f"{result.value:f} {result.unit.value}",
+        "mdl": f"{result.mdl:f}" if result.mdl is not None else None,
+        "rl": f"{result.rl:f}" if result.rl is not None else None,
+        "method": result.method,
+        "row": kept.row,
+        "working": [verdict.reason],
+        "release": release,
+    }
+
+
+def _tell(
+    db: Connection, owner: Owner, *, upload_id: int, report: LabReport, stored: int, now: datetime
+) -> None:
+    outbox.put(
+        db,
+        "results.received",
+        {
+            "upload_id": upload_id,
+            "industrial_user": owner.slug,
+            "rows": report.rows,
+            "stored": stored,
+            "rejected": len(report.rejected),
+        },
+        owner.city_id,
+        at=now,
+    )

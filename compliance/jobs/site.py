@@ -1,0 +1,286 @@
+"""A site document: cities, users, points, gateways, instruments and channels as one YAML file."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from sqlalchemy import Connection, Engine
+
+from compliance.errors import InputError
+from compliance.model import parameters, units
+from compliance.records import sites
+from compliance.records import tables as t
+
+
+def _quoted(value: object) -> object:
+    if isinstance(value, float):
+        raise ValueError(f"{value} must stand in quotes, so that no digit is lost")
+    return value
+
+
+Number = Annotated[Decimal, BeforeValidator(_quoted)]
+NumberText = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Confirmed(_Document):
+    """Who compared an instrument's values with its display, and how."""
+
+    by: str
+    on: date
+    how: str
+
+
+class CommissioningDocument(_Document):
+    """By whom a continuous measurement was approved, and how often it is calibrated."""
+
+    method: str
+    location: str
+    frequency: str
+    approved_by: str
+    approved_on: date
+    document: str
+    calibration_days: int
+
+
+class CalibrationDocument(_Document):
+    """One calibration: what the standards read before and after."""
+
+    at: datetime
+    by: str
+    standards: list[dict[str, str]]
+    drift: str
+
+
+class ChannelDocument(_Document):
+    """One mapped signal of an instrument."""
+
+    entry: str
+    parameter: str
+    unit: str
+    resolution: NumberText
+    interval_s: Number
+    span: tuple[Number, Number] | None = None
+    modulus: NumberText | None = None
+    commissioning: CommissioningDocument | None = None
+    calibrations: list[CalibrationDocument] = []
+
+
+class InstrumentDocument(_Document):
+    """One unit id behind the gateway of a point."""
+
+    unit: int = Field(ge=0, le=255)
+    map: str
+    order: str | None = None
+    confirmed: Confirmed | None = None
+    channels: list[ChannelDocument]
+
+
+class GatewayDocument(_Document):
+    """A Modbus endpoint."""
+
+    name: str
+    host: str
+    port: int = Field(gt=0, lt=65536)
+
+
+class PointDocument(_Document):
+    """A monitoring point and what measures there."""
+
+    code: str
+    place: str
+    gateway: GatewayDocument | None = None
+    instruments: list[InstrumentDocument] = []
+
+
+class UserDocument(_Document):
+    """An industrial user."""
+
+    slug: str
+    name: str
+    makes: str
+    is_significant: bool
+    category: str
+    water_meter: str
+    points: list[PointDocument]
+
+
+class PlantDocument(_Document):
+    """The treatment plant's average-day design and the paper it stands in."""
+
+    name: str
+    average_design: dict[str, NumberText]
+    source: str
+
+
+class CityDocument(_Document):
+    """A city: its zone, the rulebooks that bind there, who does what, its plant and its users."""
+
+    slug: str
+    name: str
+    zone: str
+    rulebooks: list[str]
+    control_authority: str
+    ordinance_authority: str
+    billing_authority: str
+    plant: PlantDocument | None = None
+    users: list[UserDocument]
+
+
+class SiteDocument(_Document):
+    """What ``pretreat import`` reads."""
+
+    cities: list[CityDocument]
+    polled_since: datetime = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def parse(text: str, *, file: str) -> SiteDocument:
+    """Read a site document.
+
+    Raises: InputError naming file, place, what was found and what was expected.
+    """
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        where = f", line {place.line + 1}" if place else ""
+        raise InputError(f"{file}{where}: this is not YAML; check indentation and quotes") from None
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: no site document; expected a mapping with the key cities")
+    try:
+        document = SiteDocument.model_validate(content)
+        for city in document.cities:
+            ZoneInfo(city.zone)
+            for channel in _channels(city):
+                parameters.parameter(channel.parameter)
+                units.unit(channel.unit)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        found = first["input"]
+        raise InputError(f"{file}: {place} is {found!r}: {first['msg']}") from None
+    except (InputError, KeyError) as error:
+        raise InputError(f"{file}: {error}") from None
+    return document
+
+
+def _channels(city: CityDocument) -> list[ChannelDocument]:
+    return [
+        channel
+        for user in city.users
+        for point in user.points
+        for instrument in point.instruments
+        for channel in instrument.channels
+    ]
+
+
+def store(engine: Engine, document: SiteDocument) -> dict[str, int]:
+    """Write a site document, all of it or nothing; what stands already is brought up to date.
+
+    Returns how many cities, users, points and channels it holds.
+    """
+    count = {"cities": 0, "users": 0, "points": 0, "channels": 0}
+    with engine.begin() as db:
+        for city in document.cities:
+            count["cities"] += 1
+            city_id = _store_city(db, city)
+            for user in city.users:
+                count["users"] += 1
+                user_id = _store_user(db, user, city_id=city_id)
+                for point in user.points:
+                    count["points"] += 1
+                    count["channels"] += _store_point(
+                        db, point, user_id=user_id, since=document.polled_since
+                    )
+    return count
+
+
+def _store_city(db: Connection, city: CityDocument) -> int:
+    values = city.model_dump(exclude={"plant", "users"})
+    city_id = sites.upsert(db, t.city, values, key=["slug"])
+    if city.plant and sites.plant(db, city_id) is None:
+        db.execute(t.plant.insert().values(city_id=city_id, **city.plant.model_dump()))
+    return city_id
+
+
+def _store_user(db: Connection, user: UserDocument, *, city_id: int) -> int:
+    values = user.model_dump(exclude={"points"}) | {"city_id": city_id}
+    return sites.upsert(db, t.industrial_user, values, key=["slug"])
+
+
+def _store_point(db: Connection, point: PointDocument, *, user_id: int, since: datetime) -> int:
+    point_id = sites.upsert(
+        db,
+        t.monitoring_point,
+        {"industrial_user_id": user_id, "code": point.code, "place": point.place},
+        key=["code"],
+    )
+    if point.gateway is None:
+        return 0
+    gateway_id = sites.upsert(db, t.gateway, point.gateway.model_dump(), key=["name"])
+    stored = 0
+    for instrument in point.instruments:
+        instrument_id = _store_instrument(db, instrument, gateway_id=gateway_id, point_id=point_id)
+        for channel in instrument.channels:
+            _store_channel(db, channel, point_id=point_id, instrument_id=instrument_id, since=since)
+            stored += 1
+    return stored
+
+
+def _store_instrument(
+    db: Connection, instrument: InstrumentDocument, *, gateway_id: int, point_id: int
+) -> int:
+    confirmed = instrument.confirmed
+    values: dict[str, Any] = {
+        "gateway_id": gateway_id,
+        "monitoring_point_id": point_id,
+        "unit_id": instrument.unit,
+        "map_name": instrument.map,
+        "byte_order": instrument.order,
+        "confirmed_by": confirmed.by if confirmed else None,
+        "confirmed_at": datetime.combine(confirmed.on, datetime.min.time(), UTC)
+        if confirmed
+        else None,
+        "confirmed_how": confirmed.how if confirmed else None,
+    }
+    return sites.upsert(db, t.instrument, values, key=["gateway_id", "unit_id"])
+
+
+def _store_channel(
+    db: Connection,
+    channel: ChannelDocument,
+    *,
+    point_id: int,
+    instrument_id: int,
+    since: datetime,
+) -> None:
+    low, high = channel.span or (None, None)
+    values: dict[str, Any] = {
+        "monitoring_point_id": point_id,
+        "instrument_id": instrument_id,
+        "entry": channel.entry,
+        "parameter": parameters.parameter(channel.parameter).value,
+        "unit": units.unit(channel.unit).value,
+        "resolution": channel.resolution,
+        "span_low": low,
+        "span_high": high,
+        "modulus": channel.modulus,
+    }
+    channel_id = sites.upsert(db, t.channel, values, key=["instrument_id", "entry"])
+    sites.set_cadence(db, channel_id, since=since, interval_ms=int(channel.interval_s * 1000))
+    if channel.commissioning:
+        sites.add_once(
+            db, t.commissioning, {"channel_id": channel_id, **channel.commissioning.model_dump()}
+        )
+    for calibration in channel.calibrations:
+        values = calibration.model_dump()
+        values["calibrated_at"] = values.pop("at")
+        sites.add_once(db, t.calibration, {"channel_id": channel_id, **values})

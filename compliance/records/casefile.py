@@ -1,0 +1,209 @@
+"""Detections and violations with their evidence, as a viewer may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from compliance.errors import NotFound
+from compliance.records import tables as t
+from compliance.records.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A detection with its exceedance, and the violation that was opened from it, if any."""
+
+    id: int
+    state: str
+    detected_at: datetime
+    differs: str | None
+    industrial_user_id: int
+    industrial_user: str
+    city_id: int
+    city: str
+    zone: str
+    point: str
+    channel_id: int | None
+    result_id: int | None
+    exceedance_id: str
+    rule_id: str
+    effective: date | None
+    kind: str
+    parameter: str
+    unit: str
+    side: str
+    starts_at: datetime
+    ends_at: datetime
+    seconds: int
+    seconds_beyond: int
+    runs: int
+    worst: str
+    worst_at: datetime
+    limit: str
+    readings: int
+    open_ended: bool
+    review: bool
+    settled: bool
+    citation: str
+    says: str
+    authority: str
+    working: tuple[str, ...]
+    evidence: Mapping[str, Any]
+    judged_at: datetime
+    judged_by: str
+    violation: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A violation as a person opened it."""
+
+    number: str
+    state: str
+    reason: str
+    opened_by: str
+    capacity: str
+    opened_at: datetime
+    detection_id: int
+    industrial_user: str
+    city: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something done about a subject: by a person, or by the program when ``who`` is None."""
+
+    at: datetime
+    who: str | None
+    office: str | None
+    verb: str
+    reason: str
+
+
+def cases(
+    db: Connection,
+    scope: Scope,
+    *,
+    states: tuple[str, ...] = (),
+    since: datetime | None = None,
+    point: str | None = None,
+    before_id: int | None = None,
+    limit: int = 100,
+) -> tuple[Case, ...]:
+    """Detections, the newest first; superseded facts are left out.
+
+    since: those that ended after; before_id: the cursor of the page before.
+    """
+    wanted = _cases(scope).where(t.exceedance.c.superseded_at.is_(None))
+    if states:
+        wanted = wanted.where(t.detection.c.state.in_(states))
+    if since is not None:
+        wanted = wanted.where(t.exceedance.c.ends_at >= since)
+    if point is not None:
+        wanted = wanted.where(t.monitoring_point.c.code == point)
+    if before_id is not None:
+        wanted = wanted.where(t.detection.c.id < before_id)
+    rows = db.execute(wanted.order_by(t.detection.c.id.desc()).limit(limit)).mappings()
+    return tuple(_case(row) for row in rows)
+
+
+def case(db: Connection, scope: Scope, detection_id: int) -> Case:
+    """One detection. Raises: NotFound."""
+    row = db.execute(_cases(scope).where(t.detection.c.id == detection_id)).mappings().first()
+    if row is None:
+        raise NotFound(f"There is no detection {detection_id} here.")
+    return _case(row)
+
+
+def violations(db: Connection, scope: Scope, *, limit: int = 100) -> tuple[Opened, ...]:
+    """Violations, the newest first."""
+    rows = db.execute(
+        _violations(scope).order_by(t.violation.c.opened_at.desc()).limit(limit)
+    ).mappings()
+    return tuple(Opened(**row) for row in rows)
+
+
+def violation(db: Connection, scope: Scope, number: str) -> Opened:
+    """One violation. Raises: NotFound."""
+    row = db.execute(_violations(scope).where(t.violation.c.number == number)).mappings().first()
+    if row is None:
+        raise NotFound(f"There is no violation {number} here.")
+    return Opened(**row)
+
+
+def timeline(db: Connection, *subjects: str) -> tuple[Step, ...]:
+    """What was done about subjects (``detection:12``, ``violation:4``), oldest first."""
+    rows = db.execute(
+        select(
+            t.act.c.at,
+            t.person.c.name.label("who"),
+            t.person.c.office,
+            t.act.c.verb,
+            t.act.c.reason,
+        )
+        .join(t.person, t.person.c.id == t.act.c.person_id, isouter=True)
+        .where(t.act.c.subject.in_(subjects))
+        .order_by(t.act.c.at, t.act.c.id)
+    ).mappings()
+    return tuple(Step(**row) for row in rows)
+
+
+def _cases(scope: Scope) -> Select[Any]:
+    e, d = t.exceedance.c, t.detection.c
+    kept = {field.name for field in fields(Case)} - {"id"}
+    facts = [column for column in t.exceedance.c if column.name in kept]
+    return (
+        select(
+            d.id,
+            d.state,
+            d.detected_at,
+            d.differs,
+            d.industrial_user_id,
+            t.industrial_user.c.name.label("industrial_user"),
+            t.city.c.id.label("city_id"),
+            t.city.c.name.label("city"),
+            t.city.c.zone,
+            t.monitoring_point.c.code.label("point"),
+            e.id.label("exceedance_id"),
+            *facts,
+            t.violation.c.number.label("violation"),
+        )
+        .select_from(t.detection)
+        .join(t.exceedance, e.id == d.exceedance_id)
+        .join(t.industrial_user, t.industrial_user.c.id == d.industrial_user_id)
+        .join(t.city, t.city.c.id == t.industrial_user.c.city_id)
+        .join(t.monitoring_point, t.monitoring_point.c.id == e.monitoring_point_id)
+        .join(t.violation, t.violation.c.detection_id == d.id, isouter=True)
+        .where(scope.rows())
+    )
+
+
+def _case(row: Mapping[Any, Any]) -> Case:
+    return Case(**{**row, "working": tuple(row["working"])})
+
+
+def _violations(scope: Scope) -> Select[Any]:
+    v = t.violation.c
+    return (
+        select(
+            v.number,
+            v.state,
+            v.reason,
+            t.person.c.name.label("opened_by"),
+            v.capacity,
+            v.opened_at,
+            v.detection_id,
+            t.industrial_user.c.name.label("industrial_user"),
+            t.city.c.name.label("city"),
+        )
+        .select_from(t.violation)
+        .join(t.person, t.person.c.id == v.opened_by)
+        .join(t.industrial_user, t.industrial_user.c.id == v.industrial_user_id)
+        .join(t.city, t.city.c.id == t.industrial_user.c.city_id)
+        .where(scope.rows())
+    )

@@ -1,0 +1,272 @@
+"""Facts, detections, violations: written once, revised in the open, never deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from compliance.errors import NotFound
+from compliance.model.findings import Exceedance
+from compliance.records import tables as t
+
+_CONTENT = (
+    "ends_at", "seconds", "seconds_beyond", "runs", "worst", "worst_at", "readings",
+    "open_ended", "review", "settled",
+)  # fmt: skip
+
+
+class Change(StrEnum):
+    """What writing a fact did."""
+
+    NEW = "new"
+    SAME = "same"
+    EXTENDED = "extended"  # the same event, going on
+    ENDED = "ended"  # the same event, over
+    REVISED = "revised"  # late or corrected data changed a fact that was settled
+
+
+def change(db: Connection, fact: Exceedance) -> Change:
+    """What writing a fact would do: evidence is gathered only where it is worth it."""
+    old = _stored_fact(db, fact.id)
+    return Change.NEW if old is None else _change(old, _row(fact))
+
+
+def put(
+    db: Connection,
+    fact: Exceedance,
+    *,
+    point_id: int,
+    evidence: Mapping[str, Any] | None,
+    release: str,
+    channel_id: int | None = None,
+    result_id: int | None = None,
+) -> Change:
+    """Write a fact, or bring the stored one of the same id up to date.
+
+    A settled fact that changes leaves its earlier content in the history. ``evidence`` None leaves
+    what is stored: an event that only goes on needs no new one each second.
+    """
+    row = {
+        **_row(fact),
+        "monitoring_point_id": point_id,
+        "channel_id": channel_id,
+        "result_id": result_id,
+        "judged_by": release,
+    }
+    if evidence is not None:
+        row["evidence"] = dict(evidence)
+    old = _stored_fact(db, fact.id)
+    if old is None:
+        db.execute(insert(t.exceedance).values(**row))
+        return Change.NEW
+    change = _change(old, row)
+    if change == Change.SAME:
+        return change
+    if change == Change.REVISED:
+        _keep(db, old, why="late, corrected or excluded readings")
+    db.execute(
+        update(t.exceedance)
+        .where(t.exceedance.c.id == fact.id)
+        .values(**row, judged_at=func.now(), superseded_at=None, superseded_why=None)
+    )
+    return change
+
+
+def _row(fact: Exceedance) -> dict[str, Any]:
+    return {name: _stored(value) for name, value in asdict(fact).items()}
+
+
+def _stored_fact(db: Connection, fact_id: str) -> RowMapping | None:
+    found = db.execute(select(t.exceedance).where(t.exceedance.c.id == fact_id))
+    return found.mappings().first()
+
+
+def _change(old: RowMapping, new: Mapping[str, Any]) -> Change:
+    differs = any(old[name] != new[name] for name in _CONTENT)
+    if old["superseded_at"] is not None or (differs and old["settled"]):
+        return Change.REVISED
+    if not differs:
+        return Change.SAME
+    return Change.ENDED if new["settled"] else Change.EXTENDED
+
+
+def _keep(db: Connection, old: RowMapping, *, why: str) -> None:
+    was = {name: _json(old[name]) for name in _CONTENT}
+    db.execute(insert(t.exceedance_history).values(exceedance_id=old["id"], why=why, was=was))
+    db.execute(
+        update(t.detection)
+        .where(t.detection.c.exceedance_id == old["id"], t.detection.c.state != "detected")
+        .values(differs=f"the result would now differ: {why}")
+    )
+
+
+def withdraw(db: Connection, fact_ids: Sequence[str], *, why: str, at: datetime) -> None:
+    """Mark facts that a fold over better readings no longer finds. They stay, with the reason."""
+    for old in db.execute(
+        select(t.exceedance).where(
+            t.exceedance.c.id.in_(fact_ids), t.exceedance.c.superseded_at.is_(None)
+        )
+    ).mappings():
+        _keep(db, old, why=why)
+        db.execute(
+            update(t.exceedance)
+            .where(t.exceedance.c.id == old["id"])
+            .values(superseded_at=at, superseded_why=why)
+        )
+
+
+def standing(
+    db: Connection, *, rule_id: str, channel_id: int, since: datetime, until: datetime
+) -> dict[str, datetime]:
+    """The facts of a rule and channel that stand and start in ``[since, until)``: id, start."""
+    rows = db.execute(
+        select(t.exceedance.c.id, t.exceedance.c.starts_at).where(
+            t.exceedance.c.rule_id == rule_id,
+            t.exceedance.c.channel_id == channel_id,
+            t.exceedance.c.starts_at >= since,
+            t.exceedance.c.starts_at < until,
+            t.exceedance.c.superseded_at.is_(None),
+        )
+    )
+    return {row.id: row.starts_at for row in rows}
+
+
+def detect(db: Connection, exceedance_id: str, industrial_user_id: int) -> int | None:
+    """Raise the detection of a fact, once. Its id when it is new, else None."""
+    new: int | None = db.scalar(
+        upsert(t.detection)
+        .values(
+            exceedance_id=exceedance_id, industrial_user_id=industrial_user_id, state="detected"
+        )
+        .on_conflict_do_nothing(index_elements=["exceedance_id"])
+        .returning(t.detection.c.id)
+    )
+    return new
+
+
+def states(db: Connection, rule_id: str, channels: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The fold states kept for a rule, by channel: ``folded_to`` and ``state``."""
+    rows = db.execute(
+        select(t.fold_state).where(
+            t.fold_state.c.rule_id == rule_id, t.fold_state.c.channel_id.in_(channels)
+        )
+    ).mappings()
+    return {
+        row["channel_id"]: {"folded_to": row["folded_to"], "state": row["state"]} for row in rows
+    }
+
+
+def keep_states(
+    db: Connection, rule_id: str, kept: Mapping[int, tuple[datetime, Mapping[str, Any]]]
+) -> None:
+    """Store the states after the last folded readings, by channel."""
+    if not kept:
+        return
+    statement = upsert(t.fold_state)
+    db.execute(
+        statement.on_conflict_do_update(
+            index_elements=["rule_id", "channel_id"],
+            set_={
+                "folded_to": statement.excluded.folded_to,
+                "state": statement.excluded.state,
+            },
+        ),
+        [
+            {"rule_id": rule_id, "channel_id": channel, "folded_to": at, "state": dict(state)}
+            for channel, (at, state) in kept.items()
+        ],
+    )
+
+
+def locked_detection(db: Connection, detection_id: int) -> RowMapping:
+    """A detection with its fact, point and city, held until the transaction ends.
+
+    Raises: NotFound.
+    """
+    row = (
+        db.execute(
+            select(
+                t.detection.c.id,
+                t.detection.c.state,
+                t.detection.c.exceedance_id,
+                t.detection.c.industrial_user_id,
+                t.exceedance.c.rule_id,
+                t.exceedance.c.starts_at,
+                t.exceedance.c.evidence,
+                t.exceedance.c.superseded_at,
+                t.monitoring_point.c.code.label("point"),
+                t.industrial_user.c.city_id,
+                t.city.c.zone,
+            )
+            .select_from(t.detection)
+            .join(t.exceedance)
+            .join(t.monitoring_point)
+            .join(t.industrial_user, t.industrial_user.c.id == t.detection.c.industrial_user_id)
+            .join(t.city)
+            .where(t.detection.c.id == detection_id)
+            .with_for_update(of=t.detection)
+        )
+        .mappings()
+        .first()
+    )
+    if row is None:
+        raise NotFound(f"there is no detection {detection_id}")
+    return row
+
+
+def set_state(db: Connection, detection_id: int, state: str) -> None:
+    """Record where a detection stands."""
+    db.execute(update(t.detection).where(t.detection.c.id == detection_id).values(state=state))
+
+
+def next_serial(db: Connection, year: int) -> int:
+    """The next violation number of a year, without gaps: one caller at a time."""
+    db.execute(select(func.pg_advisory_xact_lock(470408, year)))
+    used = db.scalar(
+        select(func.count())
+        .select_from(t.violation)
+        .where(t.violation.c.number.like(f"V-{year}-%"))
+    )
+    return int(used or 0) + 1
+
+
+def add_violation(db: Connection, **values: Any) -> int:
+    """Write a violation that a person opened; its id."""
+    return int(db.scalar(insert(t.violation).values(**values).returning(t.violation.c.id)) or 0)
+
+
+def record_act(
+    db: Connection,
+    *,
+    person_id: int | None,
+    subject: str,
+    verb: str,
+    reason: str = "",
+    detail: Mapping[str, Any] | None = None,
+) -> None:
+    """Note who did what and why; ``person_id`` None is the program."""
+    db.execute(
+        insert(t.act).values(
+            person_id=person_id,
+            subject=subject,
+            verb=verb,
+            reason=reason,
+            detail=dict(detail or {}),
+        )
+    )
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _json(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -1,0 +1,62 @@
+"""Health: the last sign of life of each process, and what went wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from compliance.records import tables
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """A process and when it last said that it lives."""
+
+    process: str
+    at: datetime
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something that should not have happened, in one sentence."""
+
+    process: str
+    at: datetime
+    what: str
+
+
+def beat(db: Connection, process: str, detail: Mapping[str, Any]) -> None:
+    """Say that a process lives; detail: whatever JSON can hold."""
+    row = insert(tables.heartbeat).values(process=process, detail=dict(detail), at=func.now())
+    db.execute(
+        row.on_conflict_do_update(
+            index_elements=["process"], set_={"at": func.now(), "detail": row.excluded.detail}
+        )
+    )
+
+
+def beats(db: Connection) -> tuple[Beat, ...]:
+    """The last beat of every process, by name."""
+    t = tables.heartbeat
+    found = db.execute(select(t.c.process, t.c.at, t.c.detail).order_by(t.c.process))
+    return tuple(Beat(process=p, at=at, detail=detail) for p, at, detail in found)
+
+
+def fault(db: Connection, process: str, what: str) -> None:
+    """Write down what went wrong in a process; an expected gap is none."""
+    db.execute(tables.fault.insert().values(process=process, what=what))
+
+
+def faults(db: Connection, *, since: datetime) -> tuple[Fault, ...]:
+    """What went wrong since an instant, oldest first."""
+    t = tables.fault
+    found = db.execute(
+        select(t.c.process, t.c.at, t.c.what).where(t.c.at >= since).order_by(t.c.at, t.c.id)
+    )
+    return tuple(Fault(process=p, at=at, what=what) for p, at, what in found)

@@ -1,0 +1,99 @@
+"""A laboratory file as cells with their place, and what reading it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import TypeVar
+
+from compliance.errors import InputError
+from compliance.model.samples import Result, Sample
+from compliance.sampling.dates import Order
+from compliance.sampling.headings import Field, Header
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row of a file with its number there; cells as text."""
+
+    row: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A table as cells with their place: what the bytes of an upload come to."""
+
+    format: str
+    lines: tuple[Line, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Why a row cannot be used, and how to repair it."""
+
+    row: int
+    column: str
+    found: str
+    expected: str
+    repair: str
+
+    def __str__(self) -> str:
+        return (
+            f"row {self.row}, column {self.column}: found {self.found!r}, "
+            f"expected {self.expected}; {self.repair}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """A result with the sample it belongs to."""
+
+    row: int
+    sample: Sample
+    result: Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabReport:
+    """What a laboratory file says. rows: data rows received, whatever became of them."""
+
+    format: str
+    rows: int
+    accepted: tuple[Accepted, ...]
+    rejected: tuple[Fault, ...]
+    warnings: tuple[str, ...]
+
+
+class RowFault(Exception):
+    """Ends the reading of one row; becomes a ``Fault`` and never leaves this package."""
+
+    def __init__(self, field: Field, found: str, *, expected: str, repair: str) -> None:
+        super().__init__(expected)
+        self.field, self.found, self.expected, self.repair = field, found, expected, repair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A sheet whose columns are understood."""
+
+    header: Header
+    zone: tzinfo
+    orders: dict[Field, Order]
+
+    def cell(self, line: Line, field: Field) -> str:
+        """A cell's text, empty where the row or the file has none."""
+        index = self.header.column.get(field)
+        return line.cells[index].strip() if index is not None and index < len(line.cells) else ""
+
+
+def ask(field: Field, found: str, reader: Callable[[], T], *, repair: str) -> T:
+    """What a reader makes of a cell. Raises: RowFault where it cannot."""
+    try:
+        return reader()
+    except InputError as error:
+        raise RowFault(field, found, expected=str(error), repair=repair) from None

@@ -1,0 +1,115 @@
+"""Reading one instrument once, for who stands before it: every register, raw and named."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from compliance.model.register_map import Entry, Kind, Order, RegisterMap, Table
+from ingest.client import Link
+from ingest.decode import Decoded, decode_entry
+from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
+from ingest.plan import Block, plan, split
+
+_WHOLE_SPAN = (Decimal(0), Decimal(100))
+_BEHIND_GATEWAY = (0x0A, 0x0B)
+_ILLEGAL_ADDRESS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One entry as it was read.
+
+    words: as they came, empty where nothing did; decoded: one value for each order it may be in,
+    one alone where the order is known; problem: why nothing came.
+    """
+
+    entry: Entry
+    words: tuple[int, ...] = ()
+    decoded: tuple[tuple[Order | None, Decoded], ...] = ()
+    problem: str = ""
+
+
+async def read_unit(
+    link: Link, unit: int, register_map: RegisterMap, *, order: Order | None = None
+) -> tuple[Shown, ...]:
+    """Every entry of a map, read once; an address that the instrument refuses is named.
+
+    order: of values whose order the map leaves open; without it all four are given.
+    Raises: LinkError when the unit answers nothing at all.
+    """
+    entries = [e for e in register_map.entries.values() if e.kind != Kind.COMMAND]
+    waiting = deque(plan(entries, max_registers=register_map.max_registers))
+    words: dict[str, tuple[int, ...]] = {}
+    problems: dict[str, str] = {}
+    while waiting:
+        block = waiting.popleft()
+        try:
+            answer = await link.read(unit, block)
+        except Refused as error:
+            if error.code in _BEHIND_GATEWAY:
+                raise
+            if error.code == _ILLEGAL_ADDRESS and len(block.entries) > 1:
+                waiting.extendleft(reversed(split(block)))
+            else:
+                problems.update({entry.name: str(error) for entry in block.entries})
+        else:
+            words.update({e.name: block.words(e, answer) for e in block.entries})
+    return tuple(_shown(entry, words, problems, order) for entry in entries)
+
+
+def _shown(
+    entry: Entry,
+    words: dict[str, tuple[int, ...]],
+    problems: dict[str, str],
+    order: Order | None,
+) -> Shown:
+    found = words.get(entry.name)
+    if found is None:
+        return Shown(entry=entry, problem=problems.get(entry.name, "not read"))
+    status = words.get(entry.status) if entry.status else None
+    is_open = entry.needs_order and entry.order is None and order is None
+    orders: Iterable[Order | None] = Order if is_open else (entry.order or order,)
+    decoded = tuple(
+        (
+            each if entry.needs_order else None,
+            decode_entry(
+                entry,
+                found,
+                order=each,
+                status_word=status[0] if status else None,
+                span=_WHOLE_SPAN,
+            ),
+        )
+        for each in orders
+    )
+    return Shown(entry=entry, words=found, decoded=decoded)
+
+
+async def scan(link: Link, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    """Which unit ids answer behind a gateway, and what they say to a read of register 0.
+
+    A refusal is an answer too; only silence and the gateway's own words mean that nobody is there.
+    """
+    found = []
+    for unit in units:
+        says = await _probe(link, unit)
+        if says is not None:
+            found.append((unit, says))
+    return tuple(found)
+
+
+async def _probe(link: Link, unit: int) -> str | None:
+    if not link.connected:
+        await link.connect()
+    try:
+        words = await link.read(unit, Block(table=Table.HOLDING, address=0, count=1, entries=()))
+    except Refused as error:
+        return None if error.code in _BEHIND_GATEWAY else str(error)
+    except (NoAnswer, NotConnected):
+        return None
+    except LinkError as error:
+        return str(error)
+    return f"holding register 0 is {words[0]}"

@@ -1,0 +1,112 @@
+"""The library of register maps: the package's own and those of an installation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from compliance.errors import NotFound, RuleError
+from compliance.model.register_map import RegisterMap, register_map
+
+PACKAGED = Path(str(files("ingest"))) / "maps"
+
+
+class _Strict(yaml.SafeLoader):
+    """Refuses a key written twice, and takes 0123 for a text, not for octal 83."""
+
+    def construct_mapping(
+        self, node: yaml.MappingNode, deep: bool = False
+    ) -> dict[Hashable, object]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        twice = next((key for key in keys if keys.count(key) > 1), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"key {twice!r} is there twice", node.start_mark
+            )
+        return super().construct_mapping(node, deep)
+
+
+def _construct_int(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> int | str:
+    text = str(loader.construct_scalar(node))
+    digits = text.lstrip("+-")
+    plain = digits == "0" or digits.lower().startswith("0x") or not digits.startswith("0")
+    if not plain or not digits.replace("x", "", 1).replace("X", "", 1).isalnum():
+        return text
+    return int(text, 0)
+
+
+_Strict.add_constructor("tag:yaml.org,2002:int", _construct_int)
+
+
+def read_yaml(path: Path) -> Mapping[str, object]:
+    """A YAML file that holds one mapping.
+
+    Raises: RuleError naming file, line and repair.
+    """
+    try:
+        document = yaml.load(path.read_text("utf-8"), Loader=_Strict)  # noqa: S506
+    except OSError as error:
+        raise RuleError(f"{path} cannot be read ({error.strerror}); check its name") from None
+    except UnicodeDecodeError:
+        raise RuleError(f"{path} is no UTF-8 text; expected a YAML file") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise RuleError(f"{path} is no usable YAML: {_where(error)}; correct it there") from None
+    if not isinstance(document, dict):
+        raise RuleError(f"{path} holds no mapping; expected a file like those of the package")
+    return document
+
+
+def _where(error: Exception) -> str:
+    problem = str(getattr(error, "problem", None) or error).splitlines()[0]
+    mark = getattr(error, "problem_mark", None)
+    return f"{problem} in line {mark.line + 1}" if mark else problem
+
+
+def load_file(path: Path) -> RegisterMap:
+    """The register map in a file, whose stem must be the map's name.
+
+    Raises: RuleError in one sentence.
+    """
+    found = register_map(read_yaml(path), file=path.name)
+    if found.name != path.stem:
+        raise RuleError(f"{path.name}: name is {found.name!r}; expected {path.stem!r}, as the file")
+    return found
+
+
+def names(home: Path | None = None) -> tuple[str, ...]:
+    """The names of all maps, those in ``home/maps`` included."""
+    return tuple(sorted({path.stem for folder in _folders(home) for path in folder.glob("*.yaml")}))
+
+
+def load(name: str, home: Path | None = None) -> RegisterMap:
+    """A map by its name; one in ``home/maps`` goes before the package's.
+
+    Raises: NotFound naming the maps there are, RuleError for one that is unusable.
+    """
+    known = names(home)
+    if name not in known:
+        raise NotFound(f"there is no register map {name!r}; expected one of {', '.join(known)}")
+    paths = (folder / f"{name}.yaml" for folder in _folders(home))
+    return load_file(next(path for path in paths if path.exists()))
+
+
+def _folders(home: Path | None) -> tuple[Path, ...]:
+    return (PACKAGED,) if home is None else (home / "maps", PACKAGED)
+
+
+def content(of: RegisterMap) -> dict[str, object]:
+    """A map as plain JSON values, for the table of published maps and for ``--json``."""
+    plain: dict[str, object] = json.loads(json.dumps(asdict(of), default=str))
+    return plain
+
+
+def sha256(of: RegisterMap) -> str:
+    """The fingerprint of a map's content, whatever its comments and layout."""
+    text = json.dumps(content(of), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

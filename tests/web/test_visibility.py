@@ -1,0 +1,88 @@
+"""Who sees what, tried on every route the program has: no hand-made list of routes."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.main import create_app
+
+PUBLIC = {"/signin", "/signout", "/healthz", "/readyz"}
+
+
+def all_paths(client) -> list[tuple[str, str]]:
+    """Method and path of every route of the application, from its own tables."""
+    found: set[tuple[str, str]] = set()
+    for route in client.app.routes:
+        contexts = getattr(route, "effective_route_contexts", None)
+        for one in contexts() if contexts else [route]:
+            found |= {(method, one.path) for method in getattr(one, "methods", None) or ()}
+    return sorted(found)
+
+
+def filled(path: str, town, *, others: bool) -> str:
+    values = {
+        "code": town.others_point if others else town.point,
+        "detection_id": str(town.others_detection if others else town.detection),
+        "number": town.others_bill if others else town.bill,
+    }
+    for name, value in values.items():
+        path = path.replace("{" + name + "}", value)
+    assert "{" not in path, f"the test does not know the parameter in {path}"
+    return path
+
+
+def test_no_route_but_the_public_ones_answers_without_sign_in(visitor, town, settings):
+    """SEC-05"""
+    seen = all_paths(visitor)
+    assert len(seen) > 25
+    for method, path in seen:
+        if path in PUBLIC:
+            continue
+        answer = visitor.request(method, filled(path, town, others=False))
+        where = answer.headers.get("location")
+        assert answer.status_code == 401 or where == "/signin", (method, path, answer.status_code)
+
+
+def test_no_route_shows_a_user_anything_of_another_user(as_person, town):
+    """SEC-03"""
+    client = as_person("jo")
+    for method, path in all_paths(client):
+        if path in PUBLIC or path == "/api/v1/live":
+            continue
+        body = {"decision": "open", "reason": "not mine at all"} if method == "POST" else None
+        answer = client.request(method, filled(path, town, others=True), data=body)
+        if "{" in path:
+            assert answer.status_code == 404, (method, path, answer.status_code)
+        for theirs in ("Bright Dairy", town.others_bill):
+            assert theirs not in answer.text, (method, path)
+
+
+def test_a_users_own_things_are_there(as_person, town):
+    client = as_person("jo")
+    for path in (
+        f"/points/{town.point}",
+        f"/detections/{town.detection}",
+        f"/bills/{town.bill}",
+        f"/api/v1/points/{town.point}/readings",
+        f"/api/v1/detections/{town.detection}",
+        f"/api/v1/bills/{town.bill}",
+    ):
+        assert client.get(path).status_code == 200, path
+
+
+@pytest.mark.parametrize("path", ["/webhooks", "/instruments", "/health", "/metrics"])
+def test_the_citys_machine_room_is_not_for_industrial_users(as_person, path):
+    client = as_person("jo")
+    assert client.get(path).status_code == 403
+
+
+@pytest.mark.parametrize(("login", "status"), [("jo", 403), ("olga", 403), ("cleo", 403)])
+def test_only_coordinator_and_director_decide(as_person, town, login, status):
+    answer = as_person(login).post(
+        f"/detections/{town.detection}", data={"decision": "open", "reason": "because I say so"}
+    )
+    assert answer.status_code == status
+
+
+def test_the_application_is_made_without_touching_the_database(settings, engine):
+    assert create_app(settings, engine).state.engine is engine
