@@ -23,7 +23,7 @@ from compliance.model.readings import Series
 from compliance.model.units import Unit, as_decimal, linear, shown
 from compliance.rules.book import RuleBook
 from compliance.rules.effective import in_force
-from compliance.rules.schema import LimitRule, SampleSource, SlugRule
+from compliance.rules.schema import LimitRule, SampleSource, SlugRule, SlugVersion
 
 Baselines = Mapping[tuple[str, Parameter], float]
 NO_LIMIT = "no limit in force"
@@ -213,19 +213,21 @@ def _slugs(
             text=_in_file_unit(one),
         )
         found.facts += [(one.point, fact) for fact in facts]
-        reason = (
-            f"slug screening of {one.point}: less than {version.needed_hours} h of readings in "
-            f"the {version.window_hours} h before; give --baseline to screen all the same"
-        )
-        whole = (int(judged.at_us[0]), int(judged.at_us[-1]))
-        found.not_evaluated += [
-            NotEvaluated(
-                parameter=one.parameter,
-                reason=reason,
-                span=None if span == whole else (from_us(span[0]), from_us(span[1])),
-            )
-            for span in screening.not_evaluated
-        ]
+        found.not_evaluated += _unscreened(one, judged, screening, version)
+
+
+def _unscreened(
+    one: FileSeries, judged: Series, screening: slugs.Screening, version: SlugVersion
+) -> Iterator[NotEvaluated]:
+    """The spans in which there was too little before to compare with."""
+    reason = (
+        f"slug screening of {one.point}: less than {version.needed_hours} h of readings in "
+        f"the {version.window_hours} h before; give --baseline to screen all the same"
+    )
+    whole = (int(judged.at_us[0]), int(judged.at_us[-1]))
+    for span in screening.not_evaluated:
+        instants = None if span == whole else (from_us(span[0]), from_us(span[1]))
+        yield NotEvaluated(parameter=one.parameter, reason=reason, span=instants)
 
 
 def _in_file_unit(one: FileSeries) -> Callable[[int, float], str]:

@@ -127,12 +127,12 @@ def _frame(content: bytes, name: str) -> pd.DataFrame:
             python_warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
                 io.BytesIO(content), sep=separator, dtype=str, na_filter=False, index_col=False,
-                skip_blank_lines=False, encoding="utf-8-sig",
+                skip_blank_lines=False, encoding=_encoding(content),
             )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning) as error:
         raise InputError(f"{name}: {_table_fault(str(error))}") from None
     except (UnicodeDecodeError, ValueError):
-        raise InputError(f"{name} is not text in UTF-8; save it as CSV in UTF-8") from None
+        raise InputError(f"{name} is not text; expected a CSV, in UTF-8") from None
     frame.columns = [str(column).strip().casefold() for column in frame.columns]
     missing = [column for column in REQUIRED if column not in frame.columns]
     if missing:
@@ -144,6 +144,17 @@ def _frame(content: bytes, name: str) -> pd.DataFrame:
         frame[column] = frame[column].replace("", usual) if column in frame else usual
     blank = (frame[list(REQUIRED)] == "").all(axis=1)
     return frame.loc[~blank]
+
+
+def _encoding(content: bytes) -> str:
+    """UTF-8, or what Windows writes: UTF-16 with its mark, else code page 1252."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
 
 
 def _table_fault(said: str) -> str:
@@ -226,7 +237,7 @@ def _without_repeats(
     for at in later:
         one, two = order[at - 1], order[at]
         if any(
-            column.codes[one] != column.codes[two]
+            column.meanings[column.codes[one]] is not column.meanings[column.codes[two]]
             for column in (columns.value, columns.unit, columns.quality)
         ):
             raise InputError(

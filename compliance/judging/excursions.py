@@ -179,7 +179,7 @@ def _beyond(values: Values, bound: float | None, side: Side) -> Indices:
 
 
 def _silences(series: Series) -> Indices:
-    """Positions of the readings that come after a silence."""
+    """Positions of the readings that come after a silence, by the cadence of the one before."""
     at, interval = series.at_us, series.interval_us
     return np.flatnonzero(at[1:] - at[:-1] > SILENT_INTERVALS * interval[:-1]) + 1
 

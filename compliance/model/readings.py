@@ -80,7 +80,7 @@ WORDS_FOR = {
     Quality.MAINTENANCE: "declared maintenance",
     Quality.DECLARED_SUSPECT: "declared suspect by its source",
     Quality.DECLARED_BAD: "declared bad by its source",
-    Quality.NOT_READ: "not read: the spool was full",
+    Quality.NOT_READ: "not read in time",
 }
 
 

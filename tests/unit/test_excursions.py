@@ -121,6 +121,16 @@ def test_silence_up_to_the_watermark_settles_a_running_excursion() -> None:
     assert state == IDLE
 
 
+def test_the_rejoin_time_is_exact_across_pieces_and_at_the_watermark() -> None:
+    state, _ = step(None, series((0, 5), (60, 7), interval=600), **PH, until_us=61 * S)
+    assert step(state, NOTHING, **PH, until_us=360 * S - 1)[0] == state
+    assert step(state, NOTHING, **PH, until_us=360 * S)[0] == IDLE
+    for at, count in ((359, 1), (360, 2)):
+        _, found = step(state, series((at, 5), interval=600), **PH, until_us=None)
+        assert len({excursion.starts_us for excursion in found}) == count
+
+
+REJOINS = st.sampled_from([0, 60 * S, 120 * S, 300 * S])
 VALUES = st.sampled_from([5.0, 5.5, 6.0, 7.0, 7.0, 7.0, 9.0, 9.5])
 GAPS = st.sampled_from([30, 60, 60, 60, 60, 90, 180, 181, 240, 299, 300, 301, 1000])
 
@@ -192,16 +202,18 @@ def as_rows(found: list[Excursion]) -> list[tuple]:
 
 
 @settings(max_examples=400, deadline=None)
-@given(histories())
-def test_the_fold_equals_reading_by_reading(of: Series) -> None:
-    found = list(whole(of))
+@given(histories(), REJOINS)
+def test_the_fold_equals_reading_by_reading(of: Series, rejoin_us: int) -> None:
+    found = list(whole(of, rejoin_us=rejoin_us))
     assert all(excursion.settled for excursion in found)
-    assert as_rows(found) == oracle(of, 300 * S)
+    assert as_rows(found) == oracle(of, rejoin_us)
 
 
 @settings(max_examples=400, deadline=None)
-@given(histories(), st.sets(st.integers(0, 30)), st.sampled_from([1, 60 * S, 200 * S]))
-def test_folding_in_pieces_equals_folding_at_once(of: Series, at: set[int], late: int) -> None:
+@given(histories(), st.sets(st.integers(0, 30)), st.sampled_from([1, 60 * S, 200 * S]), REJOINS)
+def test_folding_in_pieces_equals_folding_at_once(
+    of: Series, at: set[int], late: int, rejoin_us: int
+) -> None:
     """Whatever the pieces, and however late the watermark moves, even through JSON."""
     latest: dict[tuple[Side, int], Excursion] = {}
     state: FoldState | None = None
@@ -210,12 +222,15 @@ def test_folding_in_pieces_equals_folding_at_once(of: Series, at: set[int], late
         piece = of.where((np.arange(len(of)) >= lo) & (np.arange(len(of)) < hi))
         after = int(of.at_us[hi]) if hi < len(of) else None
         for readings, until in ((piece, _before(of, hi, late)), (NOTHING, after)):
-            state, changed = step(state, readings, **PH, until_us=until)
+            state, changed = step(
+                state, readings, at_least=LOW, at_most=HIGH, rejoin_us=rejoin_us, until_us=until
+            )
             assert all(latest.get((e.side, e.starts_us)) != e for e in changed)
             latest.update({(e.side, e.starts_us): e for e in changed})
             state = FoldState.from_dict(json.loads(json.dumps(state.to_dict())))
     assert state == IDLE
-    assert sorted(latest.values(), key=_order) == sorted(whole(of), key=_order)
+    at_once = whole(of, rejoin_us=rejoin_us)
+    assert sorted(latest.values(), key=_order) == sorted(at_once, key=_order)
 
 
 def _before(of: Series, hi: int, late: int) -> int | None:

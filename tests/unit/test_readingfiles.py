@@ -163,8 +163,8 @@ def test_fold_decides_where_the_order_does_not(fold: str, hour: str) -> None:
 
 
 def test_rows_may_come_in_any_order_and_one_said_twice_counts_once() -> None:
-    rows = [f"2026-03-01T08:0{i}:00,MH-1,ph,7.{i},SU" for i in (3, 1, 2, 1)]
-    file = opened(*rows)
+    rows = [f"2026-03-01T08:0{i}:00,MH-1,ph,7.{i},SU" for i in (3, 1, 2)]
+    file = opened(*rows, "2026-03-01T08:01:00,MH-1,pH,7.10,s.u.")
     assert [file.series[0].written(i)[0] for i in range(3)] == ["7.1", "7.2", "7.3"]
     assert file.warnings == ("1 rows repeat another one and count once",)
 
@@ -181,7 +181,7 @@ def test_spellings_of_one_parameter_are_one_series_in_one_unit() -> None:
         "2026-03-01T08:01,MH-1,temperature,122,degF",
     )
     assert (one.parameter, one.unit) == (Parameter.TEMPERATURE, Unit.DEG_C)
-    assert one.series.value.tolist() == [50.0, 50.0]
+    assert one.series.value.tolist() == pytest.approx([50.0, 50.0])
     assert one.exact(1) == 50
     assert one.written(1) == ("122", Unit.DEG_F)
 
@@ -222,3 +222,10 @@ def test_gzip_semicolons_a_mark_of_order_and_blank_lines_are_understood(tmp_path
 
 def test_rows_are_counted_with_blank_lines() -> None:
     assert "row 4" in refusal("2026-03-01T08:00,MH-1,ph,7,SU", "", "2026-03-01T08:01,MH-1,ph,x,SU")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_a_degree_sign_is_understood_however_windows_wrote_it(encoding: str) -> None:
+    content = f"{HEADER}2026-03-01T08:00,MH-1,temperature,50,°C\n".encode(encoding)
+    (one,) = parse(content, "export.csv", MANNER).series
+    assert one.unit is Unit.DEG_C

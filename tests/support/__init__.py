@@ -1,0 +1,1 @@
+"""Set-up that several kinds of tests share."""
