@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated
 
@@ -20,9 +23,21 @@ from compliance.settings import load
 
 command = typer.Typer()
 
+STOPS = (signal.SIGINT, signal.SIGTERM)
+
 
 class Server(uvicorn.Server):
-    """A server that ends its open streams when it is told to stop."""
+    """A server that ends its open streams when it is told to stop, and then returns to us."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals, and do not raise them again: the database is let go in order."""
+        kept = {one: signal.signal(one, self.handle_exit) for one in STOPS}
+        try:
+            yield
+        finally:
+            for one, handler in kept.items():
+                signal.signal(one, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop: streams first, since they would be waited for."""

@@ -114,7 +114,9 @@ def violation(request: Request, scope: Visible, db: Db, at: Now, number: str) ->
     """One violation with the evidence of its detection."""
     opened = casefile.violation(db, scope, number)
     case = casefile.case(db, scope, opened.detection_id)
-    return page(request, "violation.html", {**_laid_out(db, scope, case, at=at), "violation": opened})
+    return page(
+        request, "violation.html", {**_laid_out(db, scope, case, at=at), "violation": opened}
+    )
 
 
 def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict[str, Any]:

@@ -52,12 +52,15 @@ def check(
     except InputError as error:
         return _form(request, db, scope, problem=str(error))
     known = set(places.point_codes(db, Scope(city_id=None, industrial_user_id=owner.id)))
+    fits = known | {None} if len(known) == 1 else known
+    foreign = [one for one in report.accepted if one.sample.point not in fits]
     context = {
         "filename": name,
         "owner": owner,
         "report": report,
         "groups": uploads.grouped(report.rejected),
-        "foreign": [one for one in report.accepted if one.sample.point not in known],
+        "foreign": foreign,
+        "storable": len(report.accepted) - len(foreign),
         "points": sorted(known),
         "content": base64.b64encode(content).decode(),
         "zone": places.zone(db, scope),

@@ -147,9 +147,11 @@ def _fold(db: Connection, piece: Piece, sieve: Sieve) -> tuple[dict[str, Any], J
         if effective not in ("", str(cut.version.effective)):
             state = FoldState()
         effective = str(cut.version.effective)
-        edges = [b for b in (cut.version.at_least, cut.version.at_most) if b is not None]
         part = judge.convert(
-            _between(series, cut.start_us, cut.end_us), place.unit, rule.unit, near=edges
+            _between(series, cut.start_us, cut.end_us),
+            place.unit,
+            rule.unit,
+            near=judge.edges(cut.version),
         )
         at_least, at_most = judge.bounds(cut.version)
         state, excursions = step(

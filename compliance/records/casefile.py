@@ -26,6 +26,7 @@ class Case:
     industrial_user: str
     city_id: int
     city: str
+    control_authority: str
     zone: str
     point: str
     channel_id: int | None
@@ -167,6 +168,7 @@ def _cases(scope: Scope) -> Select[Any]:
             t.industrial_user.c.name.label("industrial_user"),
             t.city.c.id.label("city_id"),
             t.city.c.name.label("city"),
+            t.city.c.control_authority,
             t.city.c.zone,
             t.monitoring_point.c.code.label("point"),
             e.id.label("exceedance_id"),

@@ -1,4 +1,4 @@
-"""Signing in: sessions live on the server, failures slow the next ones, other sites may not write."""
+"""Signing in: sessions live on the server, failures slow the next, other sites may not write."""
 
 from __future__ import annotations
 
