@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -106,7 +107,7 @@ def _baseline(text: str) -> tuple[tuple[str, Parameter], float]:
 def _print(report: dict[str, Any]) -> None:
     console = Console()
     _print_findings(console, report["findings"], report["ordinances"])
-    table = Table(title="Coverage", title_justify="left")
+    table = Table(title="Coverage", title_justify="left", box=SIMPLE_HEAD)
     for heading in ("point", "parameter", "readings", "good", "flagged", "gaps", "completeness"):
         table.add_column(heading)
     for row in report["coverage"]:
@@ -126,10 +127,10 @@ def _print_findings(
     if not findings:
         console.print(f"No finding under {', '.join(ordinances)} in what was judged.")
         return
-    table = Table(title="Findings", title_justify="left")
-    table.add_column("rule", no_wrap=True)
-    for heading in ("point", "from", "beyond", "worst", "limit", "note"):
-        table.add_column(heading)
+    table = Table(title="Findings", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in ("rule", "point", "from", "beyond", "worst", "limit"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("note")
     for row in findings:
         notes = [
             "screening" if row["authority"] == "program" else "",
@@ -143,7 +144,7 @@ def _print_findings(
             row["starts_at"][:19].replace("T", " "),
             f"{row['seconds_beyond']} s",
             f"{row['worst']} {row['unit']}",
-            f"{'at least' if row['side'] == 'below' else 'at most'} {row['limit']}",
+            f"{'≥' if row['side'] == 'below' else '≤'} {row['limit']}",
             ", ".join(note for note in notes if note),
         )
     console.print(table)

@@ -63,8 +63,17 @@ class Server:
                 db.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
     def copy_database(self, name: str, *, template: str) -> None:
-        """Create a database as a copy of another that nobody is using."""
+        """Create a database as a copy of another, which is closed to connections from then on.
+
+        TimescaleDB's own workers connect to every database that allows it, and block the copy.
+        """
         with self._admin() as db:
+            shut = sql.SQL("ALTER DATABASE {} WITH ALLOW_CONNECTIONS false")
+            db.execute(shut.format(sql.Identifier(template)))
+            db.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+                [template],
+            )
             copy = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
             db.execute(copy.format(sql.Identifier(name), sql.Identifier(template)))
 

@@ -157,7 +157,9 @@ def register_maps(db: Connection) -> dict[str, tuple[str, dict[str, Any]]]:
     """The newest published register map of each name: its hash and its content."""
     m = t.register_map.c
     rows = db.execute(
-        select(m.name, m.sha256, m.content).ext(distinct_on(m.name)).order_by(m.name, m.published_at.desc())
+        select(m.name, m.sha256, m.content)
+        .ext(distinct_on(m.name))
+        .order_by(m.name, m.published_at.desc())
     )
     return {name: (sha256, dict(content)) for name, sha256, content in rows}
 

@@ -1,0 +1,76 @@
+"""Events, receivers and deliveries; signs of life and faults of processes."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from compliance.records.tables.common import at, metadata, pk, ref
+
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("message_id", Text, nullable=False, unique=True),
+    Column("type", Text, nullable=False),
+    Column("body", Text, nullable=False),  # the exact bytes that are signed and sent
+    at("at", now=True),
+)
+endpoint = Table(
+    "endpoint",
+    metadata,
+    pk(),
+    ref("city", nullable=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("state", Text, nullable=False),  # working, disabled
+    at("failing_since", nullable=True),
+)
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("outbox_id", ForeignKey("outbox.id"), nullable=False),
+    ref("endpoint"),
+    Column("state", Text, nullable=False),  # waiting, delivered, dead
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    at("next_at", now=True),
+    UniqueConstraint("outbox_id", "endpoint_id"),
+    Index("ix_delivery_due", "next_at", postgresql_where=text("state = 'waiting'")),
+)
+delivery_attempt = Table(
+    "delivery_attempt",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("delivery_id", ForeignKey("delivery.id"), nullable=False, index=True),
+    at("at", now=True),
+    Column("status", Integer),
+    Column("milliseconds", Integer, nullable=False),
+    Column("headers", JSONB, nullable=False),
+    Column("answer", Text, nullable=False),
+)
+heartbeat = Table(
+    "heartbeat",
+    metadata,
+    Column("process", Text, primary_key=True),
+    at("at", now=True),
+    Column("detail", JSONB, nullable=False),
+)
+fault = Table(
+    "fault",
+    metadata,
+    pk(),
+    at("at", now=True),
+    Column("process", Text, nullable=False),
+    Column("what", Text, nullable=False),
+)
