@@ -34,6 +34,8 @@ ANSWER_BYTES = 4096
 SECONDS = 15.0
 LONGEST_RETRY_AFTER = timedelta(hours=24)
 GONE = 410
+PATIENCE = timedelta(days=5)
+"""Nothing but failure for so long disables an endpoint."""
 WORKERS = 8
 
 
@@ -99,6 +101,7 @@ class Sender:
         with self._engine.begin() as db:
             outbox.record_attempt(db, one, attempt, next_at=again, gone=gone)
             if attempt.status is None or attempt.status >= 300:
+                outbox.give_up(db, one.endpoint_id, failing_before=attempt.at - PATIENCE)
                 return None
             now = datetime.now(UTC)
             claimed = outbox.due(db, now=now, limit=1, only=one.endpoint_id)

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
+from app.maps import laid_out
 from app.templating import number
-from compliance.errors import RuleError
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, grade, reasons
-from compliance.model.register_map import RegisterMap, register_map
 from compliance.records import readings, sites
 from compliance.records.places import Signal, register_maps
 
@@ -84,7 +83,7 @@ def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
     last = max((when for when, _ in done if when <= at), default=None)
     days = approved.get("calibration_days")
     published = found.register_map or {}
-    read = parsed(published.get("content"), str(published.get("name", "")))
+    read = laid_out(published.get("content"))
     instrument = dict(found.instrument or {})
     return Papers(
         commissioning=approved,
@@ -99,18 +98,7 @@ def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
     )
 
 
-def parsed(content: Mapping[str, Any] | None, name: str) -> RegisterMap | None:
-    """A published register map; None where its content is not one of this release."""
-    if not content:
-        return None
-    try:
-        return register_map(content, file=name)
-    except RuleError:
-        return None
-
-
 def _words(db: Connection, signal: Signal) -> int:
-    known = register_maps(db).get(signal.map_name or "")
-    read = parsed(known[1], signal.map_name or "") if known else None
-    entry = read.entries.get(signal.entry) if read else None
-    return entry.words if entry else 2
+    published = register_maps(db).get(signal.map_name or "")
+    read = laid_out(published[1]) if published else None
+    return read.words(signal.entry) if read else 2

@@ -67,7 +67,6 @@ class Hub:
         self._lock = Lock()
         self._stop = Event()
         self._thread = Thread(target=self._run, name="live", daemon=True)
-        self._told: dict[int, datetime] = {}
 
     def start(self) -> None:
         """Begin to listen."""

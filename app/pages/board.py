@@ -49,7 +49,7 @@ def overnight(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
             "failing": _failing(db, viewer),
             "users": _users(db, scope, tiles),
             "since_count": len(casefile.cases(db, scope, since=since)),
-            "readings": _read(db, tiles, since, at),
+            "readings": board.readings_taken(db, list(tiles), since=since, until=soon(at)),
             "count": board.to_decide(db, scope),
         },
     )
@@ -84,6 +84,11 @@ def yesterday_afternoon(at: datetime, zone: str) -> datetime:
     return datetime.combine(yesterday, OFFICE_CLOSES, there)
 
 
+def soon(at: datetime) -> datetime:
+    """A little later: a reading of this very second counts too."""
+    return at + timedelta(seconds=1)
+
+
 def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
     """A tile of each channel in a scope."""
     signals = places.signals(db, scope)
@@ -92,11 +97,6 @@ def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
         one.channel_id: tile(one, latest.get(one.channel_id), bounds(one, at), now=at)
         for one in signals
     }
-
-
-def _read(db: Connection, tiles: dict[int, Tile], since: datetime, until: datetime) -> int:
-    found = readings.usable(db, list(tiles), since=since, until=until)
-    return sum(len(series) for series in found.values())
 
 
 def _failing(db: Connection, viewer: Viewer) -> list[outbox.Endpoint]:

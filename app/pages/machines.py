@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse, Response
 
 from app import auth
 from app.deps import Db, Now, SignedIn, Visible
-from app.evidence import parsed
+from app.maps import laid_out
 from app.pages.board import newest_tiles
 from app.templating import page
 from compliance.records import board, health, outbox, places, timescale
@@ -46,7 +46,7 @@ def instruments(request: Request, viewer: SignedIn, scope: Visible, db: Db) -> R
     """Every instrument, with what its register map rests on and what to verify on site."""
     auth.require(viewer, "operate")
     published = places.register_maps(db)
-    maps = {name: parsed(content, name) for name, (_, content) in published.items()}
+    maps = {name: laid_out(content) for name, (_, content) in published.items()}
     context = {
         "zone": places.zone(db, scope),
         "devices": places.devices(db, scope),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -182,6 +182,17 @@ def bill(db: Connection, scope: Scope, number: str) -> Bill:
             for line in lines
         ),
     )
+
+
+def readings_taken(
+    db: Connection, channels: Sequence[int], *, since: datetime, until: datetime
+) -> int:
+    """How many readings of some channels there are in ``[since, until)``, flagged ones too."""
+    c = t.reading.c
+    taken = select(func.count()).where(
+        c.channel_id.in_(channels), c.read_at >= since, c.read_at < until
+    )
+    return db.scalar(taken) or 0
 
 
 def quarantined(db: Connection, *, since: datetime) -> int:

@@ -213,6 +213,15 @@ def disable(db: Connection, endpoint_id: int) -> None:
     )
 
 
+def give_up(db: Connection, endpoint_id: int, *, failing_before: datetime) -> bool:
+    """Disable an endpoint that has only failed since before an instant; whether it did."""
+    since = db.scalar(select(endpoint.c.failing_since).where(endpoint.c.id == endpoint_id))
+    if since is None or since >= failing_before:
+        return False
+    disable(db, endpoint_id)
+    return True
+
+
 def add_endpoint(db: Connection, *, url: str, secret: str, city_id: int | None = None) -> int:
     """A new receiver; ``secret`` is ``whsec_`` and base64, city_id None: events of all cities."""
     made: int = db.execute(

@@ -219,6 +219,18 @@ def test_a_receiver_that_is_gone_is_asked_no_more(engine, target):
     assert states(engine) == ["dead", "dead"] and len(target.got) == 1
 
 
+def test_five_days_of_nothing_but_failure_disable_an_endpoint(engine, target):
+    target.status = 500
+    with engine.begin() as db:
+        lost = outbox.add_endpoint(db, url=target.url, secret=SECRET)
+        since = datetime.now(UTC) - deliver.PATIENCE - timedelta(minutes=1)
+        db.execute(update(t.endpoint).where(t.endpoint.c.id == lost).values(failing_since=since))
+        outbox.put(db, "reading.stale", {"n": 1})
+    run_until(engine, lambda: states(engine) == ["dead"])
+    with engine.connect() as db:
+        assert [one.state for one in outbox.endpoints(db, city_id=None)] == ["disabled"]
+
+
 def test_one_dead_receiver_does_not_delay_another(engine, target):
     with Target() as dead:
         dead.wait.clear()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import delete, func, select, update
 
 from app.wording import summary
-from compliance.records import casefile
+from compliance.records import casefile, maps
 from compliance.records import tables as t
 from compliance.records.scope import Scope
 
@@ -65,6 +65,23 @@ def test_a_detection_lays_its_evidence_out(as_person, town):
         "0" * 64,
     ):
         assert evidence in text, evidence
+
+
+def test_the_instruments_page_says_what_to_verify_on_site(as_person, town):
+    entry = {
+        "name": "ph", "table": "holding", "address": 10, "printed": "40011", "type": "float32",
+        "words": 2, "order": None, "evidence": "library", "verify": True, "note": "",
+    }  # fmt: skip
+    content = {"vendor": "E+H", "model": "CM44x", "document": "BA01245C", "entries": {"ph": entry}}
+    with town.engine.begin() as db:
+        maps.publish(
+            db, name="eh-liquiline-cm44x", sha256="e" * 64, content=content, published_by="worker"
+        )
+    client = as_person("ana")
+    for where in ("/instruments", f"/detections/{town.detection}"):
+        text = client.get(where).text
+        assert "BA01245C" in text and "e" * 64 in text
+        assert "ph: its word order is not in the manual" in text
 
 
 def test_opening_a_violation_needs_a_reason_and_leads_to_its_number(as_person, town):
