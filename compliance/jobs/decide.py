@@ -67,6 +67,7 @@ def open_violation(
                 "point": found["point"],
                 "rule": found["rule_id"],
                 "opened_at": now.isoformat(),
+                "link": f"/violations/{number}",
             },
             city_id=found["city_id"],
         )
@@ -112,6 +113,7 @@ def decide(
                 "rule": found["rule_id"],
                 "decision": decision.value,
                 "decided_at": now.isoformat(),
+                "link": f"/detections/{detection_id}",
             },
             city_id=found["city_id"],
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -61,6 +62,18 @@ class Sieve:
     release: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """What a fact is about: a point, its user and city, and the channel or the result."""
+
+    point_id: int
+    point: str
+    industrial_user_id: int
+    city_id: int
+    channel_id: int | None = None
+    result_id: int | None = None
+
+
 def write(sieve: Sieve, found: Iterable[Found], *, channel: Channel, place: sites.Place) -> Judged:
     """Store what was found on a channel; facts that stand unchanged are left alone."""
     judged = Judged()
@@ -85,41 +98,56 @@ def _facts(found: Iterable[Found], *, channel: Channel) -> list[Exceedance]:
 
 def write_fact(sieve: Sieve, fact: Exceedance, *, channel: Channel, place: sites.Place) -> Judged:
     """Store one fact of a channel, with what follows from it."""
-    db = sieve.db
-    change = findings.change(db, fact)
+    where = Where(
+        point_id=place.point_id,
+        point=place.point,
+        industrial_user_id=place.industrial_user_id,
+        city_id=place.city_id,
+        channel_id=channel.id,
+    )
+    gather = partial(
+        proof.of_channel, sieve.db, fact, channel=channel, place=place, release=sieve.release
+    )
+    return store(sieve, fact, where, gather)
+
+
+def store(
+    sieve: Sieve, fact: Exceedance, where: Where, gather: Callable[[], dict[str, Any]]
+) -> Judged:
+    """Store a fact, whatever it was found in: readings or a result; tell of it; raise a detection.
+
+    gather: the evidence, asked for only when the fact is new or has changed its end.
+    """
+    change = findings.change(sieve.db, fact)
     if change is Change.SAME:
         return Judged()
-    evidence = None
-    if change is not Change.EXTENDED:
-        evidence = proof.of_channel(db, fact, channel=channel, place=place, release=sieve.release)
     findings.put(
-        db,
+        sieve.db,
         fact,
-        point_id=place.point_id,
-        channel_id=channel.id,
-        evidence=evidence,
+        point_id=where.point_id,
+        channel_id=where.channel_id,
+        result_id=where.result_id,
+        evidence=None if change is Change.EXTENDED else gather(),
         release=sieve.release,
     )
     if change in EVENT:
         kind = "slug.suspected" if fact.kind is Kind.POSSIBLE_SLUG else EVENT[change]
-        outbox.put(db, kind, event(fact, point=place.point), city_id=place.city_id)
-    detected = 0
-    if fact.authority is not Authority.PROGRAM:
-        detected = detect(sieve, fact, place.industrial_user_id, place.point, place.city_id)
-    return Judged(new_facts=int(change is Change.NEW), new_detections=detected)
+        outbox.put(sieve.db, kind, event(fact, point=where.point), city_id=where.city_id)
+    detected = fact.authority is not Authority.PROGRAM and _detect(sieve, fact, where)
+    return Judged(new_facts=int(change is Change.NEW), new_detections=int(detected))
 
 
-def detect(
-    sieve: Sieve, fact: Exceedance, industrial_user_id: int, point: str, city_id: int
-) -> int:
-    """Raise the detection of an enforceable fact, once for one event; 1 when it is new."""
-    detection_id = findings.detect(sieve.db, fact.id, industrial_user_id)
+def _detect(sieve: Sieve, fact: Exceedance, where: Where) -> bool:
+    """Raise the detection of an enforceable fact, once for one event; whether it is new."""
+    detection_id = findings.detect(sieve.db, fact.id, where.industrial_user_id)
     if detection_id is None:
-        return 0
-    data = {**event(fact, point=point), "detection": detection_id,
-            "link": f"/detections/{detection_id}"}  # fmt: skip
-    outbox.put(sieve.db, "violation.detected", data, city_id=city_id)
-    return 1
+        return False
+    data = event(fact, point=where.point) | {
+        "detection": detection_id,
+        "link": f"/detections/{detection_id}",
+    }
+    outbox.put(sieve.db, "violation.detected", data, city_id=where.city_id)
+    return True
 
 
 def event(fact: Exceedance, *, point: str) -> dict[str, object]:
@@ -135,6 +163,7 @@ def event(fact: Exceedance, *, point: str) -> dict[str, object]:
         "worst": fact.worst,
         "limit": fact.limit,
         "unit": fact.unit.value,
+        "link": f"/points/{point}",
     }
 
 

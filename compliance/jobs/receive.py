@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Engine
 
 from compliance.errors import InputError, NotInForce, Refused
+from compliance.jobs import facts
 from compliance.judging.results import Verdict, judge_result, judges
 from compliance.model.periods import Window, local_day
 from compliance.model.samples import Result, Sample
 from compliance.model.sites import Viewer
-from compliance.records import findings, outbox, samples
+from compliance.records import outbox, samples
 from compliance.records.samples import Owner
 from compliance.rules.book import book
 from compliance.rules.effective import in_force
@@ -94,7 +96,9 @@ def receive(  # noqa: PLR0913 - what an upload brings
             now=now,
         )
         kept, held = _store(db, report, owner, upload_id=upload.id)
-        judged = tuple(one for result in kept for one in _judge(db, result, owner, release=release))
+        judged = tuple(
+            one for result in kept for one in _judge(db, result, owner, now=now, release=release)
+        )
         if upload.is_new:
             _tell(db, owner, upload_id=upload.id, report=report, stored=len(kept), now=now)
     return Receipt(
@@ -200,7 +204,9 @@ def _edge(at: datetime | date | None, zone: ZoneInfo, *, last: bool) -> datetime
     return day.end if last else day.start
 
 
-def _judge(db: Connection, kept: _Kept, owner: Owner, *, release: str) -> Iterator[Judged]:
+def _judge(
+    db: Connection, kept: _Kept, owner: Owner, *, now: datetime, release: str
+) -> Iterator[Judged]:
     for rule, version in _limits(kept, owner):
         verdict = judge_result(
             rule,
@@ -215,7 +221,7 @@ def _judge(db: Connection, kept: _Kept, owner: Owner, *, release: str) -> Iterat
             rule_id=rule.id,
             outcome=verdict.outcome.value,
             reason=verdict.reason,
-            detection_id=_raise(db, kept, verdict, owner=owner, release=release),
+            detection_id=_raise(db, kept, verdict, owner=owner, now=now, release=release),
         )
 
 
@@ -232,22 +238,24 @@ def _limits(kept: _Kept, owner: Owner) -> Iterator[tuple[LimitRule, LimitVersion
 
 
 def _raise(
-    db: Connection, kept: _Kept, verdict: Verdict, *, owner: Owner, release: str
+    db: Connection, kept: _Kept, verdict: Verdict, *, owner: Owner, now: datetime, release: str
 ) -> int | None:
-    """Write the fact of a result outside a limit and its detection; the detection's id."""
-    fact = verdict.exceedance
-    if fact is None:
+    """Store the fact of a result outside a limit as any other; its detection's id."""
+    if verdict.exceedance is None:
         return None
-    findings.put(
-        db,
-        fact,
-        point_id=kept.point_id,
-        result_id=kept.result_id,
-        evidence=_evidence(kept, verdict, release=release),
-        release=release,
+    facts.store(
+        facts.Sieve(db, now=now, release=release),
+        verdict.exceedance,
+        facts.Where(
+            point_id=kept.point_id,
+            point=kept.point,
+            industrial_user_id=owner.id,
+            city_id=owner.city_id,
+            result_id=kept.result_id,
+        ),
+        partial(_evidence, kept, verdict, release=release),
     )
-    findings.detect(db, fact.id, owner.id)
-    return samples.detection_of(db, fact.id)
+    return samples.detection_of(db, verdict.exceedance.id)
 
 
 def _evidence(kept: _Kept, verdict: Verdict, *, release: str) -> dict[str, Any]:

@@ -18,8 +18,11 @@ OLDEST = 150000
 DATABASE = "pretreat"
 
 
-def make_engine(url: str | URL, *, pool_size: int = 5) -> Engine:
+def make_engine(url: str | URL, *, pool_size: int = 5, base_url: str = "") -> Engine:
     """An engine for a PostgreSQL address. Nothing is connected yet.
+
+    base_url: where people find this installation; its sessions carry it, so that whatever writes
+    an event can make its link whole (``outbox.put``).
 
     Raises: SettingsError for an address that cannot be read.
     """
@@ -35,7 +38,10 @@ def make_engine(url: str | URL, *, pool_size: int = 5) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
-        connect_args={"options": "-c timezone=UTC", "connect_timeout": 5},
+        connect_args={
+            "options": f"-c timezone=UTC -c pretreat.base_url={base_url}",
+            "connect_timeout": 5,
+        },
     )
 
 
@@ -48,11 +54,11 @@ def opened(settings: Settings, *, database: str = DATABASE) -> Iterator[Engine]:
     Raises: StorageError when no server answers or it is not one we may trust.
     """
     if settings.database_url:
-        yield from _using(make_engine(settings.database_url))
+        yield from _using(make_engine(settings.database_url, base_url=settings.base_url))
         return
     with embedded.running(settings.home) as server:
         server.ensure_database(database)
-        yield from _using(make_engine(server.url(database)))
+        yield from _using(make_engine(server.url(database), base_url=settings.base_url))
 
 
 def _using(engine: Engine) -> Iterator[Engine]:

@@ -31,6 +31,8 @@ CHANNEL = "pretreat_outbox"
 LEASE = timedelta(seconds=60)
 """How long a claimed delivery stays away from others; a worker that dies gives it back so."""
 
+_BASE_URL = select(func.current_setting("pretreat.base_url", True))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
@@ -88,20 +90,20 @@ def put(
     data: Mapping[str, Any],
     city_id: int | None = None,
     *,
-    base_url: str = "",
     at: datetime | None = None,
 ) -> str:
     """Write an event in the caller's transaction; returns its message id.
 
     data: ids, times, values and a ``link``, no personal data; a number that is not finite becomes
-    null. A ``link`` that begins with / is put behind base_url. The body is fixed here: these bytes
-    are signed and sent. Working endpoints of the city, and those of all cities, get it.
+    null. A ``link`` that begins with / is put behind the installation's address, which the session
+    carries (``make_engine``). The body is fixed here: these bytes are signed and sent. Working
+    endpoints of the city, and those of all cities, get it.
     """
     message_id = f"msg_{secrets.token_hex(16)}"
     plain = _plain(data)
     link = plain.get("link")
     if isinstance(link, str) and link.startswith("/"):
-        plain["link"] = base_url + link
+        plain["link"] = (db.scalar(_BASE_URL) or "") + link
     happened = at or datetime.now(UTC)
     body = _strict({"type": type, "timestamp": happened.isoformat(), "data": plain})
     outbox_id = db.scalar(
