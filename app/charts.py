@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,7 +10,6 @@ from datetime import datetime, timedelta
 from compliance.model.periods import from_us
 from compliance.records.readings import Bucket
 
-SILENCE = 3
 ROWS = 96
 
 
@@ -39,47 +39,40 @@ class Row:
     flagged: int
 
 
-def columns(buckets: Sequence[Bucket], *, step_us: int, since_us: int, until_us: int) -> Columns:
+def columns(buckets: Sequence[Bucket], *, since_us: int, until_us: int) -> Columns:
     """Columns of buckets in time order.
 
-    step_us: the interval of readings, or the width of a bucket where that is longer. More than
-    three of them between neighbouring values is a gap: the line is broken there and it is listed.
+    Each silence is listed; where one lies between two values, the line is broken there.
     """
-    valued = [one for one in buckets if one.count]
     at_ms: list[int] = []
     low: list[float | None] = []
     high: list[float | None] = []
-    gaps: list[tuple[int, int]] = []
-    before = since_us - step_us
-    for one in valued:
-        if one.at_us - before > SILENCE * step_us:
-            gaps.append(((before + step_us) // 1000, one.at_us // 1000))
-            at_ms.append((before + step_us) // 1000)
+    gaps = _gaps(buckets, since_us=since_us, until_us=until_us)
+    ahead = deque(gaps)
+    for one in buckets:
+        if not one.count:
+            continue
+        while ahead and ahead[0][0] < one.at_us:
+            at_ms.append(ahead.popleft()[0] // 1000)
             low.append(None)
             high.append(None)
         at_ms.append(one.at_us // 1000)
         low.append(one.low)
         high.append(one.high)
-        before = one.at_us
-    if until_us - before > SILENCE * step_us:
-        gaps.append(((before + step_us) // 1000, until_us // 1000))
     return Columns(
         at_ms=at_ms,
         low=low,
         high=high,
-        gaps=gaps,
+        gaps=[(begins // 1000, ends // 1000) for begins, ends in gaps],
         judged=sum(one.count for one in buckets),
         flagged=sum(one.flagged for one in buckets),
     )
 
 
-def step_us(
-    interval_ms: int, *, since: datetime, until: datetime, buckets: Sequence[Bucket]
-) -> int:
-    """The interval that neighbouring buckets may have without a gap between them."""
-    each_alone = all(one.count + one.flagged == 1 for one in buckets)
-    width = 0 if each_alone else (until - since) // timedelta(microseconds=1) // 1200
-    return max(1000 * interval_ms, width)
+def _gaps(buckets: Sequence[Bucket], *, since_us: int, until_us: int) -> list[tuple[int, int]]:
+    if not any(one.count for one in buckets):
+        return [(since_us, until_us)]
+    return [silence for one in buckets for silence in one.silences]
 
 
 def rows(buckets: Sequence[Bucket], *, since: datetime, until: datetime) -> tuple[Row, ...]:

@@ -10,11 +10,12 @@ from sqlalchemy import Connection
 
 from app import labfiles
 from compliance.errors import InputError, NotFound
+from compliance.model.faults import Fault
 from compliance.records import places
 from compliance.records.places import User
 from compliance.records.scope import Scope
 from compliance.sampling import results
-from compliance.sampling.sheets import Fault, LabReport
+from compliance.sampling.sheets import LabReport
 
 LARGEST = 4_000_000
 SHOWN_ROWS = 12

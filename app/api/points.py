@@ -75,8 +75,7 @@ def point_readings(
             f"{LONGEST.days} days; give since before until"
         )
     found = readings.buckets(db, signal.channel_id, since=start, until=end)
-    step = charts.step_us(signal.interval_ms, since=start, until=end, buckets=found)
-    columns = charts.columns(found, step_us=step, since_us=to_us(start), until_us=to_us(end))
+    columns = charts.columns(found, since_us=to_us(start), until_us=to_us(end))
     cases = in_span(db, scope, signal, since=start, until=end)
     return {
         "point": code,

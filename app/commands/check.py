@@ -12,7 +12,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from app import examination, readingfiles
+from app.historian import examination, exports
 from compliance.errors import InputError
 from compliance.model.parameters import Parameter, parameter
 from compliance.rules.book import book
@@ -52,12 +52,12 @@ def check(
     Example: pretreat check readings.csv --ordinance prescott --ordinance federal --json
     """
     books = [book(name) for name in dict.fromkeys(ordinance)]
-    manner = readingfiles.Manner(
+    manner = exports.Manner(
         zone=_zone(tz), fold=_fold(fold), interval_us=_microseconds(interval, "--interval", least=1)
     )
     rejoin_us = _microseconds(rejoin, "--rejoin", least=0) or 0
     usual = dict(_baseline(text) for text in baseline or [])
-    file = readingfiles.read(readings, manner)
+    file = exports.read(readings, manner)
     found = examination.examine(file, books, rejoin_us=rejoin_us, baselines=usual)
     report = examination.report(found, zone=manner.zone)
     if as_json:

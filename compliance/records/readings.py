@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,6 +26,8 @@ DEFAULT_INTERVAL_US = 60_000_000
 """Of a channel whose cadence nobody declared."""
 RAW_ROWS = 3000
 """A chart of fewer readings shows each of them."""
+SILENT_INTERVALS = 3
+"""More than this many intervals between neighbouring judged readings is a silence."""
 
 _COPY_IN = f"COPY {{}} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)"
 _COPY_OUT = (
@@ -64,7 +67,9 @@ class Bucket:
     """Readings of one piece of time as a chart draws them; instants in microseconds since 1970.
 
     low, high, first, last: of the values that may be judged, None where there is none; count: the
-    judged; flagged: those that may not be relied on.
+    judged; flagged: those that may not be relied on; silences: those that end in this piece, in the
+    last one also that which reaches the end of the span. Each runs from one interval after a judged
+    reading to the next one.
     """
 
     at_us: int
@@ -74,6 +79,7 @@ class Bucket:
     last: float | None
     count: int
     flagged: int
+    silences: tuple[tuple[int, int], ...] = ()
 
 
 # -- in
@@ -296,26 +302,49 @@ def buckets(
     """A channel in ``[since, until)`` for a chart, in time order; a gap has no bucket.
 
     Fewer than ``RAW_ROWS`` readings come each as a bucket of its own; more are gathered into at
-    most ``buckets`` pieces of equal length, each with its extremes, first and last value.
+    most ``buckets`` pieces of equal length, each with its extremes, first and last value. A silence
+    is told by the interval in force at the reading before it (at the start of the span, after it):
+    a channel may have had several.
     """
     series = usable(db, [channel], since=since, until=until)[channel]
+    since_us, until_us = to_us(since), to_us(until)
     if len(series) < RAW_ROWS:
         piece = np.arange(len(series), dtype=np.int64)
         starts = series.at_us
     else:
-        width = max(1, -(-(to_us(until) - to_us(since)) // buckets))
-        piece = (series.at_us - to_us(since)) // width
-        starts = to_us(since) + piece * width
+        width = max(1, -(-(until_us - since_us) // buckets))
+        piece = (series.at_us - since_us) // width
+        starts = since_us + piece * width
     edges = np.flatnonzero(np.diff(piece, prepend=-1))
     ends = np.append(edges[1:], len(series))
     good = ((series.quality & UNJUDGED) == 0) & ~np.isnan(series.value)
-    return tuple(
-        _bucket(int(starts[a]), series.value[a:b][good[a:b]], int(b - a))
-        for a, b in zip(edges, ends, strict=True)
-    )
+    silences = _silences(series.where(good), since_us=since_us, until_us=until_us)
+    found = []
+    for a, b in zip(edges, ends, strict=True):
+        stop = int(series.at_us[b]) if b < len(series) else until_us + 1
+        ending = [silences.popleft() for _ in range(len(silences)) if silences[0][1] < stop]
+        found.append(
+            _bucket(int(starts[a]), series.value[a:b][good[a:b]], int(b - a), tuple(ending))
+        )
+    return tuple(found)
 
 
-def _bucket(at_us: int, values: NDArray[np.float64], rows: int) -> Bucket:
+def _silences(judged: Series, *, since_us: int, until_us: int) -> deque[tuple[int, int]]:
+    """Where nothing that may be judged came for more than three intervals, in time order."""
+    if not len(judged):
+        return deque([(since_us, until_us)])
+    at = judged.at_us
+    begins = np.concatenate([[since_us], at + judged.interval_us])
+    stops = np.concatenate([at, [until_us]])
+    steps = np.concatenate([judged.interval_us[:1], judged.interval_us])
+    before = np.concatenate([[since_us], at])
+    silent = np.flatnonzero(stops - before > SILENT_INTERVALS * steps)
+    return deque((int(begins[i]), int(stops[i])) for i in silent)
+
+
+def _bucket(
+    at_us: int, values: NDArray[np.float64], rows: int, silences: tuple[tuple[int, int], ...]
+) -> Bucket:
     any_good = len(values) > 0
     return Bucket(
         at_us=at_us,
@@ -325,6 +354,7 @@ def _bucket(at_us: int, values: NDArray[np.float64], rows: int) -> Bucket:
         last=float(values[-1]) if any_good else None,
         count=len(values),
         flagged=rows - len(values),
+        silences=silences,
     )
 
 

@@ -7,10 +7,11 @@ from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from typing import Any
 
+from compliance.model.faults import Fault
 from compliance.sampling import analyses, dates, takings
 from compliance.sampling.analytes import text_of
 from compliance.sampling.headings import Field, find
-from compliance.sampling.sheets import Accepted, Fault, LabReport, Line, RowFault, Sheet, Table
+from compliance.sampling.sheets import Accepted, LabReport, Line, RowFault, Sheet, Table
 
 
 def read(sheet: Sheet, *, zone: tzinfo) -> LabReport:

@@ -8,6 +8,7 @@ from datetime import tzinfo
 from typing import TypeVar
 
 from compliance.errors import InputError
+from compliance.model.faults import Fault
 from compliance.model.samples import Result, Sample
 from compliance.sampling.dates import Order
 from compliance.sampling.headings import Field, Header
@@ -30,23 +31,6 @@ class Sheet:
     format: str
     lines: tuple[Line, ...]
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """Why a row cannot be used, and how to repair it."""
-
-    row: int
-    column: str
-    found: str
-    expected: str
-    repair: str
-
-    def __str__(self) -> str:
-        return (
-            f"row {self.row}, column {self.column}: found {self.found!r}, "
-            f"expected {self.expected}; {self.repair}"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from app.readingcolumns import NAMED_FAULTS, Columns, Fault
-from app.readingtimes import Ints, Mask, Times, read_times, second_pass
+from app.historian.columns import NAMED_FAULTS, Columns
+from app.historian.times import Ints, Mask, Times, read_times, second_pass
 from compliance.errors import InputError, UnitMismatch
 from compliance.judging.judge import convert
+from compliance.model.faults import Fault
 from compliance.model.parameters import Parameter
 from compliance.model.periods import from_us
 from compliance.model.readings import Quality, Series

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from app.readingtimes import Ints
+from app.historian.times import Ints
 from compliance.errors import InputError
+from compliance.model.faults import Fault
 from compliance.model.parameters import CONCENTRATIONS, Parameter, parameter
 from compliance.model.readings import Quality
 from compliance.model.units import Unit, dimension, unit
@@ -41,23 +42,6 @@ _KIND = {
     Parameter.CURRENT: "current",
     **dict.fromkeys(CONCENTRATIONS, "concentration"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One row that cannot be used; rows count from 1, the header's."""
-
-    row: int
-    column: str
-    found: str
-    expected: str
-    repair: str
-
-    def __str__(self) -> str:
-        return (
-            f"row {self.row}, column {self.column}: found {self.found!r}, "
-            f"expected {self.expected}; {self.repair}"
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

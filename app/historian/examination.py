@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from app.readingfiles import FileSeries, ReadingFile
+from app.historian.exports import FileSeries, ReadingFile
 from compliance.errors import InputError, NotInForce
 from compliance.judging import slugs
 from compliance.judging.excursions import SILENT_INTERVALS

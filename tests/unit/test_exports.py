@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from app.readingfiles import FileSeries, Manner, ReadingFile, parse, read
+from app.historian.exports import FileSeries, Manner, ReadingFile, parse, read
 from compliance.errors import InputError
 from compliance.model.parameters import Parameter
 from compliance.model.periods import from_us

@@ -1,0 +1,1 @@
+"""A historian export: read strictly, then examined by the rulebooks. Behind `pretreat check`."""
