@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -48,14 +47,14 @@ def columns(buckets: Sequence[Bucket], *, since_us: int, until_us: int) -> Colum
     low: list[float | None] = []
     high: list[float | None] = []
     gaps = _gaps(buckets, since_us=since_us, until_us=until_us)
-    ahead = deque(gaps)
     for one in buckets:
         if not one.count:
             continue
-        while ahead and ahead[0][0] < one.at_us:
-            at_ms.append(ahead.popleft()[0] // 1000)
-            low.append(None)
-            high.append(None)
+        for begins, _ in one.silences:
+            if begins < one.at_us:  # one inside a piece is listed, and too short to be seen
+                at_ms.append(begins // 1000)
+                low.append(None)
+                high.append(None)
         at_ms.append(one.at_us // 1000)
         low.append(one.low)
         high.append(one.high)

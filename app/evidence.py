@@ -48,8 +48,12 @@ class Papers:
 
 
 def around(db: Connection, signal: Signal, worst_at: datetime) -> tuple[Line, ...]:
-    """The worst reading and its neighbours with their raw words."""
-    margin = timedelta(milliseconds=(SIDE + 1) * signal.interval_ms)
+    """The worst reading and its neighbours, by the interval of then, with their raw words."""
+    alone = readings.usable(
+        db, [signal.channel_id], since=worst_at, until=worst_at + timedelta(microseconds=1)
+    )[signal.channel_id]
+    interval_us = int(alone.interval_us[0]) if len(alone) else 1000 * signal.interval_ms
+    margin = timedelta(microseconds=(SIDE + 1) * interval_us)
     series = readings.usable(
         db, [signal.channel_id], since=worst_at - margin, until=worst_at + margin
     )[signal.channel_id]
@@ -76,7 +80,11 @@ def around(db: Connection, signal: Signal, worst_at: datetime) -> tuple[Line, ..
 def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
     """Approval, calibrations and register map of a channel, as they stood at an instant."""
     found = sites.papers(db, channel_id)
-    done = [(datetime.fromisoformat(one["calibrated_at"]), one) for one in found.calibrations]
+    done = [
+        (when, {**one, "at": when})
+        for one in found.calibrations
+        for when in (datetime.fromisoformat(one["calibrated_at"]),)
+    ]
     before = [one for when, one in done if when <= at]
     after = [one for when, one in done if when > at]
     approved = dict(found.commissioning or {})

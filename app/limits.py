@@ -68,7 +68,13 @@ def _bounds(
                 found.extend(_sides(rule, in_force(rule.id, rule.versions, day), unit))
             except (NotInForce, UnitMismatch):
                 continue
-    return tuple(found)
+    return tuple(sorted(found, key=_strictness))
+
+
+def _strictness(bound: Bound) -> tuple[bool, float]:
+    """Lower bounds first, of each side the strictest first."""
+    is_upper = bound.side == "above"
+    return is_upper, bound.value if is_upper else -bound.value
 
 
 def _sides(rule: LimitRule, version: LimitVersion, unit: Unit) -> Iterator[Bound]:

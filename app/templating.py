@@ -12,12 +12,15 @@ from zoneinfo import ZoneInfo
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from fastapi.templating import Jinja2Templates
+from markupsafe import Markup
 
 from app.auth import may
+from compliance.billing import words
 from compliance.model.parameters import Parameter, label
 from compliance.model.sites import Viewer
 
 UNIT_SHOWN = {"degF": "°F", "degC": "°C", "ug/L": "µg/L", "m3/h": "m³/h", "m3": "m³"}
+PROPER_NAMES = ("Kjeldahl",)
 STATE_SHOWN = {
     "detected": "▲ To decide",
     "opened": "▲ Violation open",
@@ -32,6 +35,9 @@ STATE_SHOWN = {
     "dead": "▲ Given up",
     "working": "● Working",
     "disabled": "■ Disabled",
+    "reached": "▲ Reaches 10 %",
+    "projected": "◇ Projected over 10 %",
+    "below": "● Below",
     "issued": "● Issued",
     "draft": "◇ Draft",
 }
@@ -48,9 +54,24 @@ def clock(at: datetime, zone: str) -> str:
     return local(at, zone, "%-d %b %H:%M:%S")
 
 
+def moment(at: datetime, zone: str) -> str:
+    """An instant at the plant to the second, with its year and zone: for what is kept."""
+    return local(at, zone, "%-d %b %Y %H:%M:%S")
+
+
 def day(on: date) -> str:
     """A civil day."""
     return on.strftime("%-d %b %Y")
+
+
+def iso_day(written: str) -> str:
+    """The civil day that ISO text begins with."""
+    return day(date.fromisoformat(written[:10]))
+
+
+def day_at(at: datetime, zone: str) -> str:
+    """The civil day of an instant at the plant."""
+    return day(at.astimezone(ZoneInfo(zone)))
 
 
 def duration(seconds: float) -> str:
@@ -61,8 +82,8 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
     if whole < 172_800:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+        return f"{whole // 3600} h" + (f" {minutes} min" if (minutes := whole % 3600 // 60) else "")
+    return f"{whole // 86_400} d" + (f" {hours} h" if (hours := whole % 86_400 // 3600) else "")
 
 
 def unit_shown(unit: str) -> str:
@@ -83,6 +104,41 @@ def parameter_shown(name: str) -> str:
     return label(Parameter(name)) if name in set(Parameter) else name
 
 
+def within(name: str) -> str:
+    """A parameter's name inside a sentence: flow, pH, phosphorus (TP), Kjeldahl nitrogen (TKN)."""
+    shown = parameter_shown(name)
+    keeps = shown[1:2].isupper() or shown.startswith(PROPER_NAMES)
+    return shown if keeps else shown[:1].lower() + shown[1:]
+
+
+def code(text: str) -> Markup:
+    """A docstring's words between double backticks as code."""
+    parts = text.split("``")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts)
+    )
+
+
+def quantity(written: str) -> str:
+    """An exact number as a bill prints it; what is cut is marked."""
+    return words.number(Decimal(written))
+
+
+def dollars(written: str) -> str:
+    """An exact amount of money as a bill prints it."""
+    return words.money(Decimal(written))
+
+
+def sentence(text: str) -> str:
+    """A text with one full stop at its end."""
+    return f"{text.rstrip('. ')}."
+
+
+def is_simulated(how: str | None) -> bool:
+    """Whether an instrument's order was confirmed by a simulator, not at a display."""
+    return (how or "").casefold().startswith("simulated")
+
+
 def state_shown(state: str) -> str:
     """A state by shape and word."""
     return STATE_SHOWN.get(state, f"◇ {state.replace('_', ' ').capitalize()}")
@@ -93,13 +149,23 @@ templates.env.trim_blocks = templates.env.lstrip_blocks = True
 templates.env.filters.update(
     local=local,
     clock=clock,
+    moment=moment,
     day=day,
+    day_at=day_at,
+    iso_day=iso_day,
     duration=duration,
     unit=unit_shown,
     number=number,
     parameter=parameter_shown,
     state=state_shown,
+    within=within,
+    code=code,
+    quantity=quantity,
+    dollars=dollars,
+    sentence=sentence,
 )
+templates.env.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False}
+templates.env.tests["simulated"] = is_simulated
 
 
 def page(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from app.limits import Bound, position
 from app.templating import number, parameter_shown, unit_shown
+from app.wording import Name
+from compliance.judging.excursions import SILENT_INTERVALS
+from compliance.model.parameters import Parameter
 from compliance.model.readings import Grade, grade, reasons
 from compliance.records.places import Signal
 from compliance.records.readings import Latest
 
-SILENT_INTERVALS = 3
+FIRST = (Parameter.FLOW, Parameter.PH, Parameter.TEMPERATURE)
+"""Read first at a point; the others follow in the order of their channels."""
+FIGURES = 5
+"""A total shows decimals only until it has so many digits."""
 AT_LEAST = timedelta(seconds=15)
 """A tile does not turn grey sooner: a page is not a control loop."""
 
@@ -23,6 +30,7 @@ class Tile:
     """What is known of a channel now. ``silent``: no valid reading within three intervals."""
 
     signal: Signal
+    name: Name
     shown: str
     at: datetime | None
     silent: bool
@@ -31,8 +39,36 @@ class Tile:
     beyond: Bound | None
 
 
+def ordered(signals: Sequence[Signal]) -> list[Signal]:
+    """Channels by user and point, what is read first before the others."""
+    rank = {name: place for place, name in enumerate(FIRST)}
+    return sorted(
+        signals,
+        key=lambda one: (
+            one.industrial_user,
+            one.point,
+            rank.get(Parameter(one.parameter), len(rank)),
+            one.channel_id,
+        ),
+    )
+
+
+def shown(value: float | None, signal: Signal) -> str:
+    """A value to its channel's resolution; a total without decimals that nobody reads."""
+    resolution = Decimal(signal.resolution)
+    if value is not None and signal.parameter == Parameter.VOLUME:
+        before = len(str(int(abs(value))))
+        resolution = max(resolution, Decimal(1).scaleb(min(0, before - FIGURES)))
+    return number(value, str(resolution))
+
+
 def tile(
-    signal: Signal, latest: Latest | None, bounds: tuple[Bound, ...], *, now: datetime
+    signal: Signal,
+    latest: Latest | None,
+    bounds: tuple[Bound, ...],
+    *,
+    name: Name,
+    now: datetime,
 ) -> Tile:
     """The tile of a channel; a stale value is not shown as if it were one of now."""
     valid = latest.valid if latest else None
@@ -41,7 +77,8 @@ def tile(
     value = None if silent or valid is None else valid.value
     return Tile(
         signal=signal,
-        shown=number(value, signal.resolution),
+        name=name,
+        shown=shown(value, signal),
         at=valid.read_at if valid else None,
         silent=silent,
         why=why or ("nothing new arrives" if silent else ""),
@@ -66,7 +103,7 @@ def fact(signal: Signal, latest: Latest | None, *, now: datetime) -> dict[str, A
         "parameter": signal.parameter,
         "label": parameter_shown(signal.parameter),
         "value": None if silent or valid is None else valid.value,
-        "shown": number(None if silent or valid is None else valid.value, signal.resolution),
+        "shown": shown(None if silent or valid is None else valid.value, signal),
         "unit": signal.unit,
         "unit_shown": unit_shown(signal.unit),
         "at": valid.read_at.isoformat() if valid else None,

@@ -1,24 +1,52 @@
-"""Findings in sentences, as people read them; a detection is never called a violation."""
+"""Findings and channels in words, as people read them; a detection is never called a violation."""
 
 from __future__ import annotations
 
-from app.templating import duration, parameter_shown, unit_shown
-from compliance.records.casefile import Case
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.templating import duration, parameter_shown, unit_shown, within
+from compliance.records.casefile import Case, Screened
+from compliance.records.places import Signal
 
 
-def headline(case: Case) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """What a channel is called, unlike every other of its point, and the address of its chart."""
+
+    text: str
+    address: str
+
+
+def names(signals: Sequence[Signal]) -> dict[int, Name]:
+    """Names by channel; where a point has two channels of a parameter, with the map's entry."""
+    several = Counter((one.point_id, one.parameter) for one in signals)
+    found = {}
+    for one in signals:
+        text = parameter_shown(one.parameter)
+        address = f"/points/{one.point}?parameter={one.parameter}"
+        if several[one.point_id, one.parameter] > 1:
+            text = f"{text} · {one.entry.replace('_', ' ')}"
+            address = f"{address}&entry={one.entry}"
+        found[one.channel_id] = Name(text=text, address=address)
+    return found
+
+
+def headline(case: Case | Screened) -> str:
     """What was found, in one line."""
     name = parameter_shown(case.parameter)
     unit = unit_shown(case.unit)
     limit = f"{case.limit} {unit}".strip()
+    length = f"for {duration(case.seconds)}" + ("" if case.settled else " so far")
     if case.kind == "possible_slug":
-        return f"Possible slug: {name.lower()} above {limit} for {duration(case.seconds)}"
+        return f"Possible slug: {within(case.parameter)} above {limit} {length}"
     if case.channel_id is None:
         return f"{name} {case.worst} {unit}, {case.side} {limit}"
-    return f"{name} {case.side} {limit} for {duration(case.seconds)}"
+    return f"{name} {case.side} {limit} {length}"
 
 
-def facts(case: Case) -> str:
+def facts(case: Case | Screened) -> str:
     """The facts in one sentence, with what the reader must know to weigh them."""
     unit = unit_shown(case.unit)
     said = [f"worst {case.worst} {unit}".strip()]
@@ -26,17 +54,28 @@ def facts(case: Case) -> str:
         said.append(f"{case.readings} readings beyond")
     if case.runs > 1:
         said.append(f"{case.runs} runs joined, {duration(case.seconds_beyond)} of it beyond")
-    if case.open_ended:
-        said.append("ended by silence")
-    if not case.settled:
-        said.append("still going on")
+    if how := ending(case):
+        said.append(how)
     if case.review:
         said.append("rests on a suspect reading: for review")
     return "; ".join(said)
 
 
-def summary(name: str, found: tuple[Case, ...], completeness: str) -> str:
+def ending(case: Case | Screened) -> str:
+    """How it ends, where that needs a word: it has not, or the record does before it."""
+    if case.settled:
+        return "record ends (silence)" if case.open_ended else ""
+    if case.open_ended:
+        return "still going on"
+    return "still going on (within the limit for the moment, not yet settled)"
+
+
+def summary(
+    name: str, found: Sequence[Case | Screened], completeness: str, *, is_judged: bool = True
+) -> str:
     """What a chart shows, in a sentence."""
+    if not found and not is_judged:
+        return f"{name}: no limit is in force, nothing is judged. {completeness}"
     if not found:
         return f"{name}: no excursion in this time. {completeness}"
     longest = max(found, key=lambda one: one.seconds)

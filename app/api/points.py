@@ -10,11 +10,11 @@ from fastapi import APIRouter
 from app import charts
 from app.deps import Db, Now, Visible
 from app.limits import bounds
-from app.pages.points import chosen, in_span
-from app.wording import headline
+from app.pages.points import chosen, span
 from compliance.errors import InputError
 from compliance.model.periods import to_us
-from compliance.records import places, readings
+from compliance.records import places
+from compliance.records.casefile import Case, Screened
 
 router = APIRouter(tags=["points"])
 
@@ -49,24 +49,26 @@ def points(scope: Visible, db: Db) -> dict[str, Any]:
 
 
 @router.get("/points/{code}/readings")
-def point_readings(
+def point_readings(  # noqa: PLR0913 - what a request brings
     scope: Visible,
     db: Db,
     at: Now,
     code: str,
     parameter: str = "",
+    entry: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> dict[str, Any]:
     """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
 
     Times are milliseconds since 1970. Few readings come one by one, many in buckets with their
-    extremes.
+    extremes. ``entry`` names the channel where a point has several of a parameter. An excursion
+    without ``detection`` is the program's own screening.
     """
     signals = places.at_point(db, scope, code)
     if not signals:
         return {"point": code, "columns": {"at": [], "low": [], "high": []}, "gaps": []}
-    signal = chosen(signals, parameter)
+    signal = chosen(signals, parameter, entry)
     end = _aware(until, "until") or at
     start = _aware(since, "since") or end - timedelta(hours=24)
     if not timedelta(0) < end - start <= LONGEST:
@@ -74,15 +76,15 @@ def point_readings(
             f"since {start.isoformat()} until {end.isoformat()} is not a span of time up to "
             f"{LONGEST.days} days; give since before until"
         )
-    found = readings.buckets(db, signal.channel_id, since=start, until=end)
-    columns = charts.columns(found, since_us=to_us(start), until_us=to_us(end))
-    cases = in_span(db, scope, signal, since=start, until=end)
+    shown = span(db, scope, signal, since=start, until=end)
+    columns = charts.columns(shown["buckets"], since_us=to_us(start), until_us=to_us(end))
     return {
         "point": code,
         "parameter": signal.parameter,
         "unit": signal.unit,
         "resolution": signal.resolution,
         "zone": signal.zone,
+        "says": shown["sentence"],
         "since": to_us(start) // 1000,
         "until": to_us(end) // 1000,
         "columns": {"at": columns.at_ms, "low": columns.low, "high": columns.high},
@@ -101,17 +103,23 @@ def point_readings(
             for one in bounds(signal, end)
         ],
         "excursions": [
-            {
-                "detection": one.id,
-                "state": one.state,
-                "kind": one.kind,
-                "side": one.side,
-                "starts": to_us(one.starts_at) // 1000,
-                "ends": to_us(one.ends_at) // 1000,
-                "says": headline(one),
-            }
-            for one in cases
+            _excursion(one["case"], one["headline"])
+            for one in (*shown["cases"], *shown["screening"])
         ],
+    }
+
+
+def _excursion(one: Case | Screened, says: str) -> dict[str, Any]:
+    detected = (one.id, one.state) if isinstance(one, Case) else (None, "screening")
+    return {
+        "detection": detected[0],
+        "state": detected[1],
+        "kind": one.kind,
+        "side": one.side,
+        "starts": to_us(one.starts_at) // 1000,
+        "ends": to_us(one.ends_at) // 1000,
+        "settled": one.settled,
+        "says": says,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, time, timedelta
 from itertools import groupby
 from typing import Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
@@ -15,17 +16,21 @@ from app import auth
 from app.deps import Db, Now, SignedIn, Visible
 from app.limits import bounds
 from app.templating import page
-from app.tiles import Tile, silent, tile
-from app.wording import facts, headline
+from app.tiles import Tile, ordered, silent, tile
+from app.wording import facts, headline, names
 from compliance.model.sites import Viewer
 from compliance.records import board, casefile, outbox, places, readings
-from compliance.records.casefile import Case
+from compliance.records.casefile import Case, Screened
 from compliance.records.scope import Scope
 
 router = APIRouter()
 
 OFFICE_CLOSES = time(16)
 NEWEST = timedelta(hours=24)
+WEEK = timedelta(days=7)
+AFTERWARDS = timedelta(hours=6)
+NOTEWORTHY = ("reached", "projected", "approaching")
+SHARES = {name: place for place, name in enumerate(("flow", "bod5", "tss", "tp"))}
 
 
 @router.get("/")
@@ -42,10 +47,12 @@ def overnight(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
             "zone": zone,
             "now": at,
             "since": since,
-            "to_decide": [told(one) for one in waiting if one.kind != "possible_slug"],
-            "slugs": [told(one) for one in waiting if one.kind == "possible_slug"],
+            "to_decide": [
+                told(one) for one in sorted(waiting, key=lambda one: one.starts_at, reverse=True)
+            ],
+            **_slugs(db, scope, since=since, at=at),
             "silent": silent(tiles),
-            "triggers": board.triggers(db, scope),
+            "shares": shares(board.triggers(db, scope, states=(*NOTEWORTHY, "below"))),
             "failing": _failing(db, viewer),
             "users": _users(db, scope, tiles),
             "since_count": len(casefile.cases(db, scope, since=since)),
@@ -72,8 +79,8 @@ def live(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now) ->
     )
 
 
-def told(case: Case) -> dict[str, Any]:
-    """A detection with its words."""
+def told(case: Case | Screened) -> dict[str, Any]:
+    """What was found with its words."""
     return {"case": case, "headline": headline(case), "facts": facts(case)}
 
 
@@ -91,12 +98,51 @@ def soon(at: datetime) -> datetime:
 
 def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
     """A tile of each channel in a scope."""
-    signals = places.signals(db, scope)
+    signals = ordered(places.signals(db, scope))
+    called = names(signals)
     latest = readings.latest(db, [one.channel_id for one in signals], since=at - NEWEST)
     return {
-        one.channel_id: tile(one, latest.get(one.channel_id), bounds(one, at), now=at)
+        one.channel_id: tile(
+            one,
+            latest.get(one.channel_id),
+            bounds(one, at),
+            name=called[one.channel_id],
+            now=at,
+        )
         for one in signals
     }
+
+
+def shares(
+    facts: tuple[board.TriggerFact, ...],
+) -> list[tuple[str, tuple[board.TriggerFact, ...]]]:
+    """The shares of each user of whom one is noteworthy, all of his side by side."""
+    by_user: dict[str, list[board.TriggerFact]] = {}
+    for one in facts:
+        by_user.setdefault(one.industrial_user, []).append(one)
+    return [
+        (user, tuple(sorted(mine, key=lambda one: SHARES.get(one.parameter, len(SHARES)))))
+        for user, mine in by_user.items()
+        if any(one.state in NOTEWORTHY for one in mine)
+    ]
+
+
+def _slugs(db: Connection, scope: Scope, *, since: datetime, at: datetime) -> dict[str, Any]:
+    """Possible slugs since yesterday afternoon; where there is none, those of a week."""
+    week = casefile.screened(db, scope, since=at - WEEK, kind="possible_slug")
+    overnight = [one for one in week if one.ends_at >= since]
+    found = overnight or week
+    return {
+        "slugs": [{**told(one), "address": _chart_of(one, at)} for one in found],
+        "slugs_of_week": bool(week) and not overnight,
+    }
+
+
+def _chart_of(one: Screened, at: datetime) -> str:
+    """The chart that shows it: of then, or of now where it is not long ago."""
+    address = f"/points/{one.point}?parameter={one.parameter}"
+    end = one.ends_at + AFTERWARDS
+    return address if end > at else f"{address}&until={quote(end.isoformat())}"
 
 
 def _failing(db: Connection, viewer: Viewer) -> list[outbox.Endpoint]:

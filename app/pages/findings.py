@@ -16,6 +16,7 @@ from app.evidence import Line, around, papers_of
 from app.pages.board import told
 from app.pages.points import span
 from app.templating import page
+from app.wording import ending
 from compliance.enforcing.decisions import DECIDED, Decision
 from compliance.errors import Refused
 from compliance.jobs import decide
@@ -131,6 +132,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
     )
     lines: tuple[Line, ...] = ()
     chart: dict[str, Any] = {"signal": None}
+    analysis = casefile.analysis(db, case.result_id) if case.result_id else None
     if signal is not None:
         since, until = case.starts_at - AROUND, min(case.ends_at + AROUND, max(at, case.ends_at))
         chart = span(db, scope, signal, since=since, until=until)
@@ -140,6 +142,8 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         **told(case),
         "zone": case.zone,
         "lines": lines,
+        "analysis": analysis,
+        "ending": ending(case),
         "papers": papers_of(db, case.channel_id, at=case.worst_at) if case.channel_id else None,
         "steps": casefile.timeline(db, f"detection:{case.id}"),
         "decided": case.state in DECIDED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -13,11 +14,12 @@ from app import charts
 from app.deps import Db, Now, Visible
 from app.limits import bounds
 from app.pages.board import told
-from app.templating import page, parameter_shown
-from app.wording import summary
+from app.templating import page
+from app.tiles import ordered
+from app.wording import names, summary
 from compliance.errors import NotFound
 from compliance.records import casefile, places, readings
-from compliance.records.casefile import Case
+from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
 from compliance.records.scope import Scope
 
@@ -39,14 +41,15 @@ def point(  # noqa: PLR0913 - what a request brings
     at: Now,
     code: str,
     parameter: str = "",
+    entry: str = "",
     range: Annotated[str, Query(pattern="^(1h|24h|7d|90d)$")] = "24h",
     until: datetime | None = None,
 ) -> Response:
     """One channel over a span that the address names."""
-    signals = places.at_point(db, scope, code)
+    signals = ordered(places.at_point(db, scope, code))
     if not signals:
         return page(request, "point_empty.html", {"code": code})
-    signal = chosen(signals, parameter)
+    signal = chosen(signals, parameter, entry)
     end = until.astimezone() if until else at
     context = span(db, scope, signal, since=end - RANGES[range], until=end)
     return page(
@@ -54,7 +57,7 @@ def point(  # noqa: PLR0913 - what a request brings
         "point.html",
         {
             **context,
-            "signals": signals,
+            "signals": [(one, names(signals)[one.channel_id]) for one in signals],
             "range": range,
             "ranges": RANGES,
             "fixed": until,
@@ -63,13 +66,16 @@ def point(  # noqa: PLR0913 - what a request brings
     )
 
 
-def chosen(signals: tuple[Signal, ...], parameter: str) -> Signal:
-    """The channel of a parameter; pH where none is asked for. Raises: NotFound."""
+def chosen(signals: Sequence[Signal], parameter: str, entry: str = "") -> Signal:
+    """The channel of a parameter, and of a map's entry where a point has several of it.
+
+    pH where none is asked for. Raises: NotFound.
+    """
     wanted = parameter or ("ph" if any(one.parameter == "ph" for one in signals) else "")
     for one in signals:
-        if not wanted or one.parameter == wanted:
+        if wanted in ("", one.parameter) and entry in ("", one.entry):
             return one
-    raise NotFound(f"{signals[0].point} has no {parameter} channel.")
+    raise NotFound(f"{signals[0].point} has no {f'{parameter} {entry}'.strip()} channel.")
 
 
 def span(
@@ -78,19 +84,27 @@ def span(
     """What a chart page needs to know of a channel from one instant to another."""
     found = readings.buckets(db, signal.channel_id, since=since, until=until)
     cases = in_span(db, scope, signal, since=since, until=until)
+    screening = screened_in_span(db, scope, signal, since=since, until=until)
+    name = names(places.at_point(db, scope, signal.point))[signal.channel_id]
     judged = sum(one.count for one in found)
     flagged = sum(one.flagged for one in found)
     if judged + flagged:
-        said = f"{judged:,} readings judged, {flagged:,} could not be relied on."
+        said = f"{judged:,} usable readings, {flagged:,} that could not be relied on."
     else:
         said = "Nothing was read in this time."
+    limits = bounds(signal, until)
+    title = f"{signal.point} {name.text}"
+    facts: tuple[Case | Screened, ...] = (*cases, *screening)
     return {
         "signal": signal,
-        "bounds": bounds(signal, until),
+        "name": name,
+        "bounds": limits,
         "since": since,
         "until": until,
-        "sentence": summary(f"{signal.point} {parameter_shown(signal.parameter)}", cases, said),
+        "sentence": summary(title, facts, said, is_judged=bool(limits)),
         "cases": [told(one) for one in cases],
+        "screening": [told(one) for one in screening],
+        "buckets": found,
         "rows": charts.rows(found, since=since, until=until),
         "empty": not judged + flagged,
     }
@@ -103,3 +117,12 @@ def in_span(
     found = casefile.cases(db, scope, since=since, point=signal.point, limit=500)
     mine = [one for one in found if one.channel_id == signal.channel_id and one.starts_at < until]
     return tuple(sorted(mine, key=lambda one: one.starts_at))
+
+
+def screened_in_span(
+    db: Connection, scope: Scope, signal: Signal, *, since: datetime, until: datetime
+) -> tuple[Screened, ...]:
+    """What the program's screening found on a channel within a span, oldest first."""
+    found = casefile.screened(db, scope, since=since, point=signal.point)
+    mine = [one for one in found if one.channel_id == signal.channel_id and one.starts_at < until]
+    return tuple(reversed(mine))

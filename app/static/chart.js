@@ -3,6 +3,8 @@
 
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
 const STRIP = 8;
+const LEAST = 3; // pixels: what is shorter than that is still seen
+const MARGIN = 0.015; // of the span, after now
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -38,7 +40,7 @@ function under(u, data, colour) {
   for (const [from, to] of data.gaps) {
     const left = u.valToPos(from / 1000, "x", true), right = u.valToPos(to / 1000, "x", true);
     ctx.fillStyle = colour("gap");
-    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
   }
   for (const limit of data.limits) {
     const y = u.valToPos(limit.value, "y", true);
@@ -77,8 +79,9 @@ function over(u, data, colour) {
   ctx.setLineDash([]);
   const bottom = bbox.top + bbox.height;
   for (const one of data.excursions) {
-    const left = u.valToPos(one.starts / 1000, "x", true);
-    const right = Math.max(u.valToPos(one.ends / 1000, "x", true), left + 3 * ratio);
+    const starts = u.valToPos(one.starts / 1000, "x", true), ends = u.valToPos(one.ends / 1000, "x", true);
+    const room = Math.max(0, LEAST * ratio - (ends - starts)) / 2;
+    const left = starts - room, right = ends + room;
     ctx.fillStyle = colour("run");
     ctx.globalAlpha = 0.14;
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
@@ -103,20 +106,25 @@ function words(u, index, data, figure) {
   const when = stamp(u.data[0][index], data.zone);
   if (low === null || low === undefined) return `${when}: no data`;
   const value = low === high ? low.toFixed(places) : `${low.toFixed(places)} to ${high.toFixed(places)}`;
-  const ms = u.data[0][index] * 1000;
-  const inside = data.excursions.find((one) => ms >= one.starts && ms < one.ends);
+  const from = u.data[0][index] * 1000, to = (u.data[0][index + 1] ?? data.until / 1000) * 1000;
+  const inside = data.excursions.find((one) => one.starts < to && one.ends > from);
   return `${when}: ${value} ${unit}${inside ? ` – ${inside.says}` : ""}`;
 }
 
-function options(figure, data, colour) {
+function bounds(data) {
+  return { min: data.since / 1000, max: (data.until + MARGIN * (data.until - data.since)) / 1000 };
+}
+
+// state.data is the newest answer: it changes while the chart stands.
+function options(figure, state, colour) {
   const plot = figure.querySelector(".plot"), readout = figure.querySelector(".readout");
   const lines = { width: 1.5, stroke: colour("trace"), points: { show: true, size: 6, fill: colour("trace"), filter: (u, series) => lonely(u, series) } };
   const axis = { stroke: colour("quiet"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
   return {
     width: plot.clientWidth, height: Math.max(220, Math.min(360, plot.clientWidth * 0.42)),
-    legend: { show: false }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), data.zone),
+    legend: { show: false }, tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), state.data.zone),
     cursor: { drag: { x: false, y: false }, points: { size: 8 } },
-    scales: { x: { min: data.since / 1000, max: data.until / 1000 }, y: { range: (u, low, high) => span(data, low, high) } },
+    scales: { x: bounds(state.data), y: { range: (u, low, high) => span(state.data, low, high) } },
     series: [{}, { ...lines, label: "lowest" }, { ...lines, label: "highest" }],
     bands: [{ series: [2, 1], fill: colour("band") }],
     axes: [{ ...axis, space: 80, values: [
@@ -126,9 +134,9 @@ function options(figure, data, colour) {
       [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
     ] }, { ...axis, size: 54 }],
     hooks: {
-      drawClear: [(u) => under(u, data, colour)],
-      draw: [(u) => over(u, data, colour)],
-      setCursor: [(u) => { if (u.cursor.idx !== null && u.cursor.idx !== undefined) readout.textContent = words(u, u.cursor.idx, data, figure); }],
+      drawClear: [(u) => under(u, state.data, colour)],
+      draw: [(u) => over(u, state.data, colour)],
+      setCursor: [(u) => { if (u.cursor.idx !== null && u.cursor.idx !== undefined) readout.textContent = words(u, u.cursor.idx, state.data, figure); }],
     },
   };
 }
@@ -145,9 +153,9 @@ function keys(u, event) {
 }
 
 async function read(figure) {
-  const { point, parameter, since, until } = figure.dataset;
+  const { point, parameter, entry, since, until } = figure.dataset;
   const address = new URL(`/api/v1/points/${encodeURIComponent(point)}/readings`, location.href);
-  address.search = new URLSearchParams({ parameter, since, until });
+  address.search = new URLSearchParams({ parameter, entry, since, until });
   const answer = await fetch(address);
   if (!answer.ok) throw new Error((await answer.json()).detail);
   return answer.json();
@@ -157,11 +165,44 @@ function columns(data) {
   return [data.columns.at.map((ms) => ms / 1000), data.columns.low, data.columns.high];
 }
 
+// What the server found meanwhile: the picture grows, its sentence follows, the table below is announced.
+function renew(figure, u, state) {
+  u.batch(() => {
+    u.setData(columns(state.data), false);
+    u.setScale("x", bounds(state.data));
+  });
+  figure.querySelector("figcaption").textContent = state.data.says;
+  const more = state.data.excursions.length - Number(figure.dataset.excursions);
+  const link = figure.querySelector("[data-more]");
+  link.hidden = more <= 0;
+  if (more > 0) link.textContent = `${more} new – show`;
+}
+
+function follow(figure, plot, state, chart) {
+  const length = Date.parse(figure.dataset.until) - Date.parse(figure.dataset.since);
+  const skew = Date.parse(figure.dataset.until) - Date.now() + 1000; // the plant's clock, not this one's
+  const every = Math.max(2000, Math.min(60000, length / 1800));
+  const next = async () => {
+    if (document.visibilityState === "visible" && !plot.matches(":focus-visible")) {
+      figure.dataset.since = new Date(Date.now() + skew - length).toISOString();
+      figure.dataset.until = new Date(Date.now() + skew).toISOString();
+      try {
+        state.data = await read(figure);
+        renew(figure, chart(), state);
+      } catch {
+        // the next round tries again; the axis shows how old the picture is
+      }
+    }
+    setTimeout(next, every);
+  };
+  setTimeout(next, every);
+}
+
 async function draw(figure) {
   const plot = figure.querySelector(".plot");
-  let data;
+  const state = { data: null };
   try {
-    data = await read(figure);
+    state.data = await read(figure);
   } catch (error) {
     figure.querySelector("figcaption").append(` The chart could not be drawn: ${error.message}`);
     return;
@@ -169,7 +210,7 @@ async function draw(figure) {
   let u = null;
   const paint = () => {
     u?.destroy();
-    u = new uPlot(options(figure, data, colours()), columns(data), plot);
+    u = new uPlot(options(figure, state, colours()), columns(state.data), plot);
   };
   paint();
   figure.classList.add("drawn");
@@ -178,21 +219,8 @@ async function draw(figure) {
     if (Math.abs(u.width - plot.clientWidth) > 1) u.setSize({ width: plot.clientWidth, height: u.height });
   }).observe(plot);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-  if (figure.dataset.live === undefined) return;
-  const length = Date.parse(figure.dataset.until) - Date.parse(figure.dataset.since);
-  const every = Math.max(5000, Math.min(60000, length / 1000));
-  setInterval(async () => {
-    if (document.visibilityState !== "visible" || plot.matches(":hover, :focus")) return;
-    const now = Date.now();
-    figure.dataset.since = new Date(now - length).toISOString();
-    figure.dataset.until = new Date(now).toISOString();
-    try {
-      data = await read(figure);
-    } catch {
-      return; // the next round tries again; the axis shows how old the picture is
-    }
-    paint();
-  }, every);
+  figure.dataset.excursions = state.data.excursions.length;
+  if (figure.dataset.live !== undefined) follow(figure, plot, state, () => u);
 }
 
 document.querySelectorAll("[data-chart]").forEach(draw);

@@ -19,8 +19,8 @@ function ago(ms) {
 function beyond(cell, value) {
   const min = cell.dataset.min, max = cell.dataset.max;
   if (value === null) return "";
-  if (min !== undefined && value < Number(min)) return "▲ below min";
-  if (max !== undefined && value > Number(max)) return "▲ above max";
+  if (min !== undefined && value < Number(min)) return `▲ below ${cell.dataset.minWritten ?? "min"}`;
+  if (max !== undefined && value > Number(max)) return `▲ above ${cell.dataset.maxWritten ?? "max"}`;
   return "";
 }
 
@@ -31,7 +31,7 @@ function renew(fact) {
     const mark = beyond(cell, fact.value);
     cell.classList.toggle("beyond", mark !== "");
     const place = cell.querySelector("[data-mark]");
-    if (place && place.textContent.slice(0, 7) !== mark.slice(0, 7)) place.textContent = mark;
+    if (place && place.textContent !== mark) place.textContent = mark;
     cell.dataset.at = fact.at ?? "";
     if (fact.patience_s) cell.dataset.patience = fact.patience_s;
   }

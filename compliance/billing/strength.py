@@ -44,6 +44,11 @@ class StrengthRule(StrEnum):
     FLOW_WEIGHTED = "flow_weighted"  # by the volume of the sample's own day
     MEAN = "mean"
 
+    @property
+    def shown(self) -> str:
+        """As a sentence has it."""
+        return {"flow_weighted": "flow-weighted mean", "mean": "plain mean"}[self.value]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -88,7 +93,7 @@ def flow_weighted(parameter: Parameter, findings: Sequence[Finding]) -> Decimal:
         if flow is None:
             raise InsufficientData(
                 f"{label(parameter)}: sample {of_day[0].label} of {of_day[0].day} has no flow for "
-                "its day, by which the rule flow_weighted weighs it"
+                "its day, by which the flow-weighted mean weighs it"
             )
         top += mean(of_day) * flow
         bottom += flow
@@ -134,7 +139,7 @@ def _working(
     several = "1 result" if len(used) == 1 else f"{len(used)} results"
     counted = f", {below} below detection counted as zero" if below else ""
     how = {
-        StrengthRule.MEAN: "plain mean",
+        StrengthRule.MEAN: StrengthRule.MEAN.shown,
         StrengthRule.FLOW_WEIGHTED: "weighted by the flow of each sample's own day",
     }[rule]
     return (f"{several}, {how}{counted}: {number(by_rule[rule])} mg/L",)
@@ -142,7 +147,12 @@ def _working(
 
 def _adoption(policy: Policy, rule: StrengthRule, by_rule: dict[StrengthRule, Decimal]) -> str:
     if policy.adopted_by:
-        return f"Rule {rule.value}: {policy.adopted_by}"
-    others = ", ".join(f"{one.value} {number(by_rule[one])} mg/L" for one in by_rule if one != rule)
-    beside = f"; the other reading, {others}, would charge no less" if others else ""
-    return f"Rule {rule.value}: not adopted by the city, the reading that favours the payer{beside}"
+        return f"Several results count by their {rule.shown}: {policy.adopted_by}"
+    others = ", ".join(
+        f"the {one.shown}, {number(by_rule[one])} mg/L" for one in by_rule if one != rule
+    )
+    beside = f"; {others}, would charge no less" if others else ""
+    return (
+        "How several results become one is not adopted by the city: "
+        f"the {rule.shown} favours the payer{beside}"
+    )

@@ -39,6 +39,11 @@ class TriggerFact:
     plant: str | None
     source: str | None
 
+    @property
+    def parameter(self) -> str:
+        """Whose share it is: the last word of the rule's id."""
+        return self.rule_id.rpartition(".")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BillLine:

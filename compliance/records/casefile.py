@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import Connection, Select, select
@@ -58,6 +59,63 @@ class Case:
     judged_at: datetime
     judged_by: str
     violation: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What the program's own screening found: a fact that nobody has to decide on."""
+
+    exceedance_id: str
+    industrial_user: str
+    point: str
+    channel_id: int | None
+    kind: str
+    parameter: str
+    unit: str
+    side: str
+    starts_at: datetime
+    ends_at: datetime
+    seconds: int
+    seconds_beyond: int
+    runs: int
+    worst: str
+    limit: str
+    readings: int
+    open_ended: bool
+    review: bool
+    settled: bool
+    citation: str
+    says: str
+    authority: str
+    working: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analysis:
+    """The laboratory result a fact rests on, with its sample and the file it came in.
+
+    timed: whether the sample's times were given; else ``day`` alone counts.
+    """
+
+    label: str
+    sample_type: str
+    taken_by: str
+    laboratory: str | None
+    sampled_from: datetime
+    sampled_to: datetime
+    day: date | None
+    timed: bool
+    parameter: str
+    qualifier: str
+    written: str
+    unit: str
+    mdl: Decimal | None
+    rl: Decimal | None
+    method: str | None
+    row: int | None
+    filename: str | None
+    sha256: str | None
+    received_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +177,59 @@ def case(db: Connection, scope: Scope, detection_id: int) -> Case:
     if row is None:
         raise NotFound(f"There is no detection {detection_id} here.")
     return _case(row)
+
+
+def screened(
+    db: Connection,
+    scope: Scope,
+    *,
+    since: datetime,
+    point: str | None = None,
+    kind: str | None = None,
+) -> tuple[Screened, ...]:
+    """Facts without a detection that ended after an instant, the newest first."""
+    e = t.exceedance.c
+    kept = {field.name for field in fields(Screened)}
+    wanted = (
+        select(
+            e.id.label("exceedance_id"),
+            t.industrial_user.c.name.label("industrial_user"),
+            t.monitoring_point.c.code.label("point"),
+            *(column for column in t.exceedance.c if column.name in kept),
+        )
+        .select_from(t.exceedance)
+        .join(t.monitoring_point, t.monitoring_point.c.id == e.monitoring_point_id)
+        .join(t.industrial_user)
+        .join(t.detection, t.detection.c.exceedance_id == e.id, isouter=True)
+        .where(
+            scope.rows(), t.detection.c.id.is_(None), e.superseded_at.is_(None), e.ends_at >= since
+        )
+        .order_by(e.starts_at.desc())
+    )
+    if point is not None:
+        wanted = wanted.where(t.monitoring_point.c.code == point)
+    if kind is not None:
+        wanted = wanted.where(e.kind == kind)
+    rows = db.execute(wanted).mappings()
+    return tuple(Screened(**{**row, "working": tuple(row["working"])}) for row in rows)
+
+
+def analysis(db: Connection, result_id: int) -> Analysis | None:
+    """A laboratory result with its sample and upload."""
+    kept = [field.name for field in fields(Analysis)]
+    columns = {c.name: c for table in (t.upload, t.sample, t.result) for c in table.c}
+    row = (
+        db.execute(
+            select(*(columns[name] for name in kept))
+            .select_from(t.result)
+            .join(t.sample, t.sample.c.id == t.result.c.sample_id)
+            .join(t.upload, t.upload.c.id == t.sample.c.upload_id, isouter=True)
+            .where(t.result.c.id == result_id)
+        )
+        .mappings()
+        .first()
+    )
+    return None if row is None else Analysis(**row)
 
 
 def violations(db: Connection, scope: Scope, *, limit: int = 100) -> tuple[Opened, ...]:

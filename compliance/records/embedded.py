@@ -96,11 +96,11 @@ def running(home: Path) -> Iterator[Server]:
     Raises: StorageError when there is no PostgreSQL or it does not start.
     """
     cluster = Cluster.at(home)
-    with cluster.mutex():
-        users = cluster.users_lock.open("a")
-        fcntl.flock(users, fcntl.LOCK_SH)
-        cluster.start()
+    users = cluster.users_lock.open("a")
     try:
+        with cluster.mutex():
+            fcntl.flock(users, fcntl.LOCK_SH)
+            cluster.start()
         yield Server(socket_folder=cluster.socket_folder)
     finally:
         with cluster.mutex():
@@ -119,7 +119,7 @@ class Cluster:
     def at(cls, home: Path) -> Cluster:
         """Prepare the folders of a home.
 
-        Raises: StorageError when they cannot be made.
+        Raises: StorageError when they cannot be made, or the server's account cannot reach them.
         """
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -130,6 +130,7 @@ class Cluster:
                 f"PRETREAT_HOME {home} cannot be used ({error.strerror}); "
                 "set it to a folder that this account may write"
             ) from None
+        _require_reachable(folder)
         return cls(
             home=folder,
             binaries=_binaries_for(folder),
@@ -169,7 +170,7 @@ class Cluster:
             tail = self.log.read_text(errors="replace").strip().splitlines()[-1:]
             raise StorageError(
                 f"the embedded database did not start; its log {self.log} ends with: "
-                f"{' '.join(tail) or result.stderr.strip()}"
+                f"{' '.join(tail) or _reason(result.stderr)}"
             )
 
     def stop_if_last(self, users: IO[str]) -> None:
@@ -188,20 +189,23 @@ class Cluster:
         return self._run("pg_ctl", "status", "-D", self.data).returncode == 0
 
     def _create(self) -> None:
+        half = self.data.with_suffix(".part")  # an interrupted start leaves no half-made cluster
+        shutil.rmtree(half, ignore_errors=True)
         shutil.rmtree(self.data, ignore_errors=True)
-        self.data.mkdir(mode=0o700)
+        half.mkdir(mode=0o700)
         self.log.touch()
         if (account := _account()) is not None:
-            for path in (self.data, self.log):
+            for path in (half, self.log):
                 os.chown(path, account.pw_uid, account.pw_gid)
         result = self._run(
-            "initdb", "-D", self.data, "-U", SUPERUSER, "-A", "trust",
+            "initdb", "-D", half, "-U", SUPERUSER, "-A", "trust",
             "-E", "UTF8", "--no-locale",
         )  # fmt: skip
         if result.returncode:
             raise StorageError(
-                f"the embedded database could not be made in {self.data}: {result.stderr.strip()}"
+                f"the embedded database could not be made in {self.data}: {_reason(result.stderr)}"
             )
+        half.rename(self.data)
 
     def _options(self) -> dict[str, str]:
         options = {
@@ -228,10 +232,26 @@ def _run_as_owner(command: Sequence[object]) -> subprocess.CompletedProcess[str]
     with tempfile.TemporaryFile("w+") as errors:
         # The server inherits its output: a pipe would never close while it runs.
         done = subprocess.run(
-            words, cwd="/", stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, check=False
-        )
+            words, cwd="/", stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, check=False,
+            start_new_session=True,  # Ctrl-C is for us: who is starting the server also stops it
+        )  # fmt: skip
         errors.seek(0)
         return subprocess.CompletedProcess(words, done.returncode, "", errors.read())
+
+
+def _reason(output: str) -> str:
+    """The line of a program's output that says why it failed."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()] or ["no reason given"]
+    return next((line for line in lines if "error:" in line), lines[-1])
+
+
+def _require_reachable(folder: Path) -> None:
+    account = _account()
+    if account is not None and _run_as_owner(["test", "-x", folder]).returncode:
+        raise StorageError(
+            f"PRETREAT_HOME {folder.parent} cannot be reached by the account {account.pw_name}, "
+            "which runs the database of root; set it to a folder that every account may enter"
+        )
 
 
 def _account() -> pwd.struct_passwd | None:

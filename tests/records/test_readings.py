@@ -188,6 +188,51 @@ def test_a_chart_of_many_readings_keeps_the_extremes(db: Connection) -> None:
     assert from_us(drawn[0].at_us) == AT
 
 
+def test_a_silence_is_told_by_the_interval_in_force_at_the_reading_before_it(
+    db: Connection,
+) -> None:
+    """WEB-01: history every five minutes, then live every two seconds."""
+    ch = channel(db)
+    live = AT + timedelta(minutes=15)
+    for since, step in ((AT, 300_000), (live, 2_000)):
+        db.execute(
+            insert(tables.channel_cadence).values(channel_id=ch, since=since, interval_ms=step)
+        )
+    seconds = (0, 300, 600, 900, 902, 904, 920, 922)
+    bad = reading(912, None, quality=Quality.NO_ANSWER)
+    store(db, framed(1, [*(reading(s, 7.0) for s in seconds), bad]))
+    drawn = readings.buckets(db, 7, since=AT, until=AT + timedelta(seconds=930))
+    silences = {
+        (b.at_us - to_us(AT)) // 1_000_000: [
+            tuple((at - to_us(AT)) // 1_000_000 for at in one) for one in b.silences
+        ]
+        for b in drawn
+        if b.silences
+    }
+    assert silences == {920: [(906, 920)], 922: [(924, 930)]}
+
+
+def test_a_chart_of_many_readings_lists_every_silence_and_keeps_a_short_excursion(
+    db: Connection,
+) -> None:
+    ch = channel(db)
+    db.execute(insert(tables.channel_cadence).values(channel_id=ch, since=AT, interval_ms=1_000))
+    quiet = {*range(130, 160), *range(3_000, 3_900)}
+    low = range(5_000, 5_030)
+    store(
+        db,
+        framed(1, [reading(s, 5.2 if s in low else 7.0) for s in range(6_000) if s not in quiet]),
+    )
+    end = AT + timedelta(seconds=6_000)
+    drawn = readings.buckets(db, 7, since=AT, until=end, buckets=60)
+    silences = [one for b in drawn for one in b.silences]
+    assert [tuple((at - to_us(AT)) // 1_000_000 for at in one) for one in silences] == [
+        (130, 160), (3_000, 3_900),
+    ]  # fmt: skip
+    short = [(b.low, b.high) for b in drawn if b.low != b.high]
+    assert short == [(5.2, 7.0)]
+
+
 def test_the_digest_changes_with_any_reading_and_not_with_its_batch(db: Connection) -> None:
     empty = readings.digest(db, 7, AT, FUTURE)
     store(db, framed(1, [reading(0, 7.0)]))

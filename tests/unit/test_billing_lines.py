@@ -148,9 +148,14 @@ def test_a_rule_nobody_adopted_favours_the_payer_and_says_so() -> None:
     of = [finding("300", "1000000"), finding("900", "200000", day=date(2026, 2, 5))]
     found = period_strength(Parameter.CBOD5, of)
     assert found.mg_l == 400
-    assert any("not adopted" in line and "mean 600" in line for line in found.working)
+    assert found.working[1] == (
+        "How several results become one is not adopted by the city: the flow-weighted mean favours "
+        "the payer; the plain mean, 600 mg/L, would charge no less"
+    )
     adopted = Policy(rule=StrengthRule.MEAN, adopted_by="Resolution 12")
-    assert period_strength(Parameter.CBOD5, of, adopted).mg_l == 600
+    by_resolution = period_strength(Parameter.CBOD5, of, adopted)
+    assert by_resolution.mg_l == 600
+    assert "Several results count by their plain mean: Resolution 12" in by_resolution.working
 
 
 def test_samples_are_averaged_before_normal_strength_is_taken_off(shared: Path) -> None:

@@ -92,7 +92,7 @@ def test_ten_seconds_after_the_start_the_ph_falls_for_forty_seconds():
 
 
 def test_the_hot_discharge_the_slug_and_the_silence_come_on_cue():
-    assert live("MH-12", Signal.TEMPERATURE, 44, 60, 76)[1] == 155
+    assert live("MH-3", Signal.TEMPERATURE, 44, 60, 76)[1] == 155
     flow = live("MH-3", Signal.FLOW, 74, 80, 1274, 1276)
     assert flow[1] == flow[2] == pytest.approx(7 * 30_000 / 1440)
     assert max(flow[0], flow[3]) < 2.5 * 30_000 / 1440

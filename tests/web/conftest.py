@@ -99,7 +99,6 @@ def build(engine: Engine, now: datetime) -> Town:
             "violation.detected",
             {"detection": detection, "link": f"/detections/{detection}"},
             city,
-            base_url="http://127.0.0.1:8000",
         )
     return Town(
         engine=engine,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select, update
 
 from compliance.records import tables as t
 
@@ -34,6 +35,37 @@ def test_readings_break_the_line_at_a_silence_and_list_it(as_person, town):
     at, low = said["columns"]["at"], said["columns"]["low"]
     assert low[at.index(start - 1_790_000)] is None
     assert (said["judged"], said["flagged"]) == (660, 60)
+
+
+def test_history_at_a_slower_interval_is_one_line_with_what_is_live(as_person, town):
+    """WEB-01: a channel that was stored every five minutes and is now read every ten seconds."""
+    with town.engine.begin() as db:
+        channel = db.scalar(select(t.exceedance.c.channel_id).limit(1))
+        begins = town.at - timedelta(hours=2)
+        db.execute(
+            insert(t.channel_cadence).values(
+                channel_id=channel, since=begins - timedelta(days=1), interval_ms=300_000
+            )
+        )
+        db.execute(
+            update(t.channel_cadence)
+            .where(t.channel_cadence.c.interval_ms == 10_000)
+            .values(since=begins)
+        )
+        db.execute(
+            insert(t.reading),
+            [
+                {
+                    "channel_id": channel, "read_at": begins - n * timedelta(minutes=5),
+                    "value": 7.2, "quality": 0, "offset_ms": 0, "batch_id": 9,
+                }
+                for n in range(1, 200)
+            ],
+        )  # fmt: skip
+    said = strict(as_person("ana").get(f"/api/v1/points/{town.point}/readings?parameter=ph").text)
+    silences = [(ends - starts) // 1000 for starts, ends in said["gaps"][1:]]
+    assert silences == [600]  # the outage; the first is the time before the history
+    assert said["columns"]["low"].count(None) == 2
 
 
 def test_readings_come_with_limits_their_citations_and_the_excursions(as_person, town):

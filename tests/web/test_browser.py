@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
-from sqlalchemy import insert, text
+from sqlalchemy import insert, select, text
 
 from app.main import create_app
 from compliance.records import tables as t
@@ -149,6 +150,48 @@ def test_the_arrow_keys_read_the_chart_aloud(tab, address, town):
     readout = tab.locator(".readout").inner_text()
     assert "CST" in readout or "CDT" in readout
     assert "7." in readout
+
+
+STRIP_COLUMNS = """() => {
+  const canvas = document.querySelector(".plot canvas"), high = Math.round(8 * devicePixelRatio);
+  const run = getComputedStyle(document.documentElement).getPropertyValue("--run").trim();
+  const wanted = [1, 3, 5].map((at) => parseInt(run.slice(at, at + 2), 16));
+  const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const found = new Set();
+  for (let i = 0; i < data.length; i += 4)
+    if (wanted.every((value, n) => Math.abs(data[i + n] - value) < 24)) found.add((i / 4) % width);
+  return found.size;
+}"""
+
+
+@pytest.mark.browser
+def test_an_excursion_shorter_than_a_pixel_is_seen_in_the_strip(tab, address, town):
+    sign_in(tab, address, "ana")
+    tab.goto(f"{address}/points/{town.point}?parameter=ph&range=90d")
+    tab.locator("figure.drawn").wait_for()
+    tab.wait_for_timeout(300)
+    assert tab.evaluate(STRIP_COLUMNS) >= 2  # three pixels wide; its edges may be soft
+
+
+@pytest.mark.browser
+def test_an_open_chart_takes_up_new_readings_and_announces_an_excursion(tab, address, town):
+    sign_in(tab, address, "ana")
+    tab.goto(f"{address}/points/{town.point}?parameter=ph&range=1h")
+    caption = tab.locator("figure.drawn figcaption")
+    caption.wait_for()
+    assert "1 excursion in this time" in caption.inner_text()
+    with town.engine.begin() as db:
+        fact = dict(db.execute(select(t.exceedance).limit(1)).mappings().one())
+        fact.update(
+            id="d" * 24,
+            starts_at=town.at - timedelta(seconds=20),
+            ends_at=town.at,
+            settled=False,
+            open_ended=True,
+        )
+        db.execute(insert(t.exceedance).values(**fact))
+    tab.get_by_role("link", name="1 new – show").wait_for()
+    assert "2 excursions in this time" in caption.inner_text()
 
 
 @pytest.mark.browser

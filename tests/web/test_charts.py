@@ -13,8 +13,13 @@ START = datetime(2026, 3, 1, 8, tzinfo=UTC)
 START_US = int(START.timestamp()) * 1_000_000
 
 
-def reading(minute: int, value: float | None) -> Bucket:
-    """One reading as a bucket of its own; None: it could not be relied on."""
+def reading(
+    minute: int, value: float | None, *, silences: tuple[tuple[int, int], ...] = ()
+) -> Bucket:
+    """One reading as a bucket of its own; None: it could not be relied on.
+
+    silences: in minutes from the start.
+    """
     return Bucket(
         at_us=START_US + minute * MINUTE,
         low=value,
@@ -23,17 +28,19 @@ def reading(minute: int, value: float | None) -> Bucket:
         last=value,
         count=int(value is not None),
         flagged=int(value is None),
+        silences=tuple((START_US + a * MINUTE, START_US + b * MINUTE) for a, b in silences),
     )
 
 
 def columns(*buckets: Bucket, minutes: int) -> charts.Columns:
     until = START_US + minutes * MINUTE
-    return charts.columns(buckets, step_us=MINUTE, since_us=START_US, until_us=until)
+    return charts.columns(buckets, since_us=START_US, until_us=until)
 
 
 def test_an_outage_breaks_the_line_and_is_listed():
     """WEB-01"""
-    found = columns(reading(0, 7.2), reading(1, 7.2), reading(360, 7.4), minutes=361)
+    after = reading(360, 7.4, silences=((2, 360),))
+    found = columns(reading(0, 7.2), reading(1, 7.2), after, minutes=361)
     assert found.low == [7.2, 7.2, None, 7.4]
     start = START_US // 1000
     assert found.gaps == [(start + 2 * 60_000, start + 360 * 60_000)]
@@ -41,19 +48,28 @@ def test_an_outage_breaks_the_line_and_is_listed():
 
 def test_a_lonely_value_stays_in_the_columns():
     """WEB-05"""
-    found = columns(reading(0, None), reading(6, 5.6), reading(12, None), minutes=13)
-    assert [value for value in found.low if value is not None] == [5.6]
+    alone = reading(6, 5.6, silences=((0, 6),))
+    last = reading(12, None, silences=((7, 13),))
+    found = columns(reading(0, None), alone, last, minutes=13)
+    assert found.low == [None, 5.6]
     assert (found.judged, found.flagged) == (1, 2)
+    assert len(found.gaps) == 2
 
 
-def test_three_missed_intervals_are_no_gap_yet():
-    found = columns(reading(0, 7.0), reading(3, 7.1), minutes=4)
+def test_values_without_a_silence_between_them_are_joined_however_far_apart():
+    found = columns(reading(0, 7.0), reading(90, 7.1), minutes=91)
     assert found.gaps == [] and found.low == [7.0, 7.1]
 
 
-def test_silence_up_to_the_end_is_a_gap_too():
-    found = columns(reading(0, 7.0), minutes=30)
-    assert len(found.gaps) == 1
+def test_a_silence_inside_a_piece_is_listed_and_breaks_nothing():
+    found = columns(reading(0, 7.0, silences=((5, 30),)), reading(60, 7.1), minutes=61)
+    assert len(found.gaps) == 1 and found.low == [7.0, 7.1]
+
+
+def test_a_span_without_any_value_is_one_gap():
+    found = columns(reading(3, None), minutes=30)
+    start = START_US // 1000
+    assert found.gaps == [(start, start + 30 * 60_000)]
 
 
 def test_the_table_keeps_a_short_excursion_that_a_mean_would_hide():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from app.wording import summary
 from compliance.records import casefile, maps
@@ -151,6 +152,157 @@ def test_each_line_of_a_bill_opens_into_its_working(as_person, town):
     assert "111.85 kgal × $10.00/kgal = $1118.50" in text
     assert "placeholders" in text and "not adopted" in text
     assert text.count("$1,218.50") == 2
+
+
+def test_a_bill_prints_no_idle_digits_and_the_api_keeps_them(as_person, town):
+    long = "8488.927580160000000000000000"
+    with town.engine.begin() as db:
+        db.execute(
+            update(t.bill_line).values(quantity=long, sources=["its rate stands in for nitrogen."])
+        )
+    client = as_person("cleo")
+    text = client.get(f"/bills/{town.bill}").text
+    assert "8,488.92758… kgal × $10.00" in text
+    assert long not in text and "nitrogen.." not in text
+    assert client.get(f"/api/v1/bills/{town.bill}").json()["lines"][0]["quantity"] == long
+
+
+def _screened(db, *, ago: timedelta) -> None:
+    """A possible slug that ended some time ago: a fact without a detection."""
+    now = datetime.now(UTC)
+    row = dict(db.execute(select(t.exceedance).limit(1)).mappings().one())
+    changed = {
+        "id": "c" * 24, "rule_id": "prescott.slug", "kind": "possible_slug", "side": "above",
+        "authority": "program", "starts_at": now - ago - timedelta(minutes=45),
+        "ends_at": now - ago, "seconds": 2700, "worst": "295.8", "limit": "232.19",
+    }  # fmt: skip
+    db.execute(insert(t.exceedance).values(**{**row, **changed}))
+
+
+@pytest.mark.parametrize(
+    ("ago", "heading"),
+    [
+        (timedelta(minutes=5), "Possible slugs <span"),
+        (timedelta(days=5), "Possible slugs in the last 7 days"),
+        (timedelta(days=9), None),
+    ],
+)
+def test_possible_slugs_stand_on_the_board_those_of_a_week_where_none_was_overnight(
+    as_person, town, ago, heading
+):
+    with town.engine.begin() as db:
+        _screened(db, ago=ago)
+    text = as_person("ana").get("/").text
+    assert ("Possible slugs" in text) == (heading is not None)
+    if heading:
+        assert heading in text and "since" in text[text.index(heading) :]
+        assert "Possible slug: pH above 232.19 for 45 min" in text
+
+
+def test_a_possible_slug_is_seen_only_by_its_own_user(as_person, town):
+    with town.engine.begin() as db:
+        _screened(db, ago=timedelta(minutes=5))
+    assert "Possible slug" not in as_person("kim").get("/").text
+
+
+def test_a_possible_slug_stands_in_the_chart_as_screening(as_person, town):
+    with town.engine.begin() as db:
+        _screened(db, ago=timedelta(minutes=5))
+    client = as_person("ana")
+    text = client.get(f"/points/{town.point}?parameter=ph").text
+    assert "2 excursions in this time" in text and "Screening" in text
+    said = client.get(f"/api/v1/points/{town.point}/readings?parameter=ph").json()
+    assert [one["state"] for one in said["excursions"]] == ["detected", "screening"]
+    assert said["excursions"][1]["detection"] is None
+
+
+def test_the_shares_of_a_user_stand_in_one_table(as_person, town):
+    with town.engine.begin() as db:
+        row = dict(db.execute(select(t.trigger_fact)).mappings().one())
+        row.pop("id")
+        for name, state, share in (("tss", "below", "4.20"), ("bod5", "approaching", "9.49")):
+            rule = f"prescott.service_agreement.{name}"
+            db.execute(
+                insert(t.trigger_fact).values(
+                    **{**row, "rule_id": rule, "state": state, "share": share}
+                )
+            )
+    text = as_person("ana").get("/").text
+    assert text.count('<section class="share">') == 1
+    names = re.findall(r'<th scope="row">([^<]*)</th><td class="num">[\d.]+ %', text)
+    assert names == ["Flow", "BOD₅", "Suspended solids (TSS)"]
+
+
+def test_a_detection_from_a_laboratory_shows_the_sample_and_not_a_length_of_time(as_person, town):
+    content = (
+        "Sample,Point,Collected,Type,Parameter,Result,Unit,Method,RL,Lab\n"
+        "L-7,MH-1,2026-11-20 08:00,grab,Petroleum oil,31.0,mg/L,EPA 1664B,5.0,Alpha\n"
+    )
+    client = as_person("jo")
+    client.post("/api/v1/results", files={"file": ("november.csv", content)})
+    text = client.get("/detections/3").text
+    for said in (
+        "<strong>31.0 mg/L</strong> of petroleum oil (SGT-HEM)",
+        "20 Nov 2026 08:00:00 CST",
+        "grab, number <code>L-7</code>; taken by the industrial user",
+        "Alpha; method EPA 1664B",
+        "reporting limit 5.0 mg/L; detection limit not given",
+        "november.csv, row 2",
+        hashlib.sha256(content.encode()).hexdigest(),
+    ):
+        assert said in text, said
+    assert "How long" not in text and "Readings" not in text
+
+
+def test_an_order_that_a_simulator_confirmed_is_called_simulated(as_person, town):
+    with town.engine.begin() as db:
+        db.execute(
+            update(t.instrument).values(
+                confirmed_by="demo", confirmed_at=town.at, confirmed_how="simulated: its own order"
+            )
+        )
+    client = as_person("ana")
+    for where in ("/instruments", f"/detections/{town.detection}"):
+        text = client.get(where).text
+        assert "Simulated" in text and "no display was read" in text
+        assert "Confirmed" not in text and "compared with the display by" not in text
+
+
+def test_two_channels_of_one_parameter_have_a_chart_each(as_person, town):
+    with town.engine.begin() as db:
+        ph = dict(
+            db.execute(select(t.channel).where(t.channel.c.parameter == "ph").limit(1))
+            .mappings()
+            .one()
+        )
+        ph.pop("id")
+        for entry in ("bottle", "sample_count"):
+            db.execute(
+                insert(t.channel).values(
+                    **{**ph, "entry": entry, "parameter": "count", "unit": "count"}
+                )
+            )
+    client = as_person("ana")
+    text = client.get("/live").text
+    assert "Count · bottle" in text and "Count · sample count" in text
+    chart = client.get(f"/points/{town.point}?parameter=count&entry=sample_count").text
+    assert "<h1>MH-1 · Count · sample count" in chart
+    assert "no limit is in force, nothing is judged" in chart
+    assert client.get(f"/points/{town.point}?parameter=count&entry=none").status_code == 404
+
+
+def test_readings_of_then_are_laid_out_by_the_interval_of_then(as_person, town):
+    with town.engine.begin() as db:
+        channels = db.scalars(select(t.channel.c.id)).all()
+        for channel in channels:
+            db.execute(
+                insert(t.channel_cadence).values(
+                    channel_id=channel, since=town.at, interval_ms=1_000
+                )
+            )
+    text = as_person("ana").get(f"/detections/{town.detection}").text
+    table = text[text.index("Readings around the worst") :]
+    assert table[: table.index("</table>")].count("<tr") == 12
 
 
 def test_a_summary_says_how_long_the_longest_excursion_was(town):
