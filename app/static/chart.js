@@ -132,7 +132,7 @@ function options(figure, state, colour) {
       [3600, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
       [60, "{HH}:{mm}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
       [1, "{HH}:{mm}:{ss}", "\n{D} {MMM}", null, "\n{D} {MMM}", null, null, null, 1],
-    ] }, { ...axis, size: 54 }],
+    ] }, { ...axis, size: (u, labels) => 20 + 7.5 * Math.max(3, ...(labels ?? []).map((one) => one.length)) }],
     hooks: {
       drawClear: [(u) => under(u, state.data, colour)],
       draw: [(u) => over(u, state.data, colour)],

@@ -18,7 +18,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -113,6 +113,7 @@ class Cluster:
 
     home: Path
     binaries: Binaries
+    account: pwd.struct_passwd | None
     socket_folder: Path
 
     @classmethod
@@ -130,11 +131,13 @@ class Cluster:
                 f"PRETREAT_HOME {home} cannot be used ({error.strerror}); "
                 "set it to a folder that this account may write"
             ) from None
-        _require_reachable(folder)
+        account = _account_for(folder)
+        _require_reachable(folder, account)
         return cls(
             home=folder,
             binaries=_binaries_for(folder),
-            socket_folder=_socket_folder(folder),
+            account=account,
+            socket_folder=_socket_folder(folder, account),
         )
 
     @property
@@ -194,9 +197,9 @@ class Cluster:
         shutil.rmtree(self.data, ignore_errors=True)
         half.mkdir(mode=0o700)
         self.log.touch()
-        if (account := _account()) is not None:
+        if self.account:
             for path in (half, self.log):
-                os.chown(path, account.pw_uid, account.pw_gid)
+                os.chown(path, self.account.pw_uid, self.account.pw_gid)
         result = self._run(
             "initdb", "-D", half, "-U", SUPERUSER, "-A", "trust",
             "-E", "UTF8", "--no-locale",
@@ -221,12 +224,14 @@ class Cluster:
         return options
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-        return _run_as_owner([self.binaries.folder / program, *arguments])
+        return _run_as(self.account, [self.binaries.folder / program, *arguments])
 
 
-def _run_as_owner(command: Sequence[object]) -> subprocess.CompletedProcess[str]:
+def _run_as(
+    account: pwd.struct_passwd | None, command: Sequence[object]
+) -> subprocess.CompletedProcess[str]:
     words = [str(word) for word in command]
-    if (account := _account()) is not None:
+    if account:
         ids = (f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups")
         words = ["setpriv", *ids, *words]
     with tempfile.TemporaryFile("w+") as errors:
@@ -245,19 +250,25 @@ def _reason(output: str) -> str:
     return next((line for line in lines if "error:" in line), lines[-1])
 
 
-def _require_reachable(folder: Path) -> None:
-    account = _account()
-    if account is not None and _run_as_owner(["test", "-x", folder]).returncode:
+def _require_reachable(folder: Path, account: pwd.struct_passwd | None) -> None:
+    if account and _run_as(account, ["test", "-x", folder]).returncode:
         raise StorageError(
             f"PRETREAT_HOME {folder.parent} cannot be reached by the account {account.pw_name}, "
             "which runs the database of root; set it to a folder that every account may enter"
         )
 
 
-def _account() -> pwd.struct_passwd | None:
-    """Whom the server runs as: None is ourselves; root may not run one."""
+def _account_for(home: Path) -> pwd.struct_passwd | None:
+    """Whom the server runs as: None is ourselves; root may not run one.
+
+    A cluster that exists keeps its owner, though 'postgres' may have come since.
+    """
     if os.geteuid() != 0:
         return None
+    with suppress(OSError, KeyError):
+        owner = (home / "data").stat().st_uid
+        if owner != 0:
+            return pwd.getpwuid(owner)
     for name in ("postgres", "nobody"):
         try:
             return pwd.getpwnam(name)
@@ -266,14 +277,13 @@ def _account() -> pwd.struct_passwd | None:
     raise StorageError("there is neither an account 'postgres' nor 'nobody' to run a database as")
 
 
-def _socket_folder(home: Path) -> Path:
+def _socket_folder(home: Path, account: pwd.struct_passwd | None) -> Path:
     """A short folder for the socket, ours alone: long paths are refused by the system."""
     digest = hashlib.sha256(str(home).encode()).hexdigest()[:10]
-    folder = Path(tempfile.gettempdir()) / f"pretreat-{os.geteuid()}-{digest}"
+    owner = account.pw_uid if account else os.geteuid()
+    folder = Path(tempfile.gettempdir()) / f"pretreat-{owner}-{digest}"
     if len(str(folder)) > LONGEST_SOCKET_FOLDER:
         folder = Path("/tmp") / folder.name  # noqa: S108 - private: checked below
-    account = _account()
-    owner = account.pw_uid if account else os.geteuid()
     try:
         folder.mkdir(mode=0o700)
         if account:

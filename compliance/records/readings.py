@@ -316,7 +316,7 @@ def buckets(
         piece = (series.at_us - since_us) // width
         starts = since_us + piece * width
     edges = np.flatnonzero(np.diff(piece, prepend=-1))
-    ends = np.append(edges[1:], len(series))
+    ends = np.append(edges, len(series))[1:]
     good = ((series.quality & UNJUDGED) == 0) & ~np.isnan(series.value)
     silences = _silences(series.where(good), since_us=since_us, until_us=until_us)
     found = []

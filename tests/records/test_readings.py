@@ -176,6 +176,10 @@ def test_a_chart_of_few_readings_shows_each_and_leaves_gaps(db: Connection) -> N
     assert (gap.low, gap.count, gap.flagged) == (None, 0, 1)
 
 
+def test_a_chart_of_nothing_has_no_bucket(db: Connection) -> None:
+    assert readings.buckets(db, 7, since=AT, until=FUTURE) == ()
+
+
 def test_a_chart_of_many_readings_keeps_the_extremes(db: Connection) -> None:
     many = [reading(s, 7.0 + (s == 5_001) - 2 * (s == 70)) for s in range(6_000) if s // 1000 != 2]
     store(db, framed(1, many))

@@ -81,16 +81,17 @@ def build(engine: Engine, now: datetime) -> Town:
         other = _detection(db, dairy, start, key="b" * 24)
         _bill(db, acme["user"], "B-2026-0001")
         _bill(db, dairy["user"], "B-2026-0002")
-        _put(
-            db,
-            t.trigger_fact,
-            industrial_user_id=acme["user"],
-            rule_id="prescott.service_agreement.flow",
-            as_of=at.date(),
-            state="reached",
-            share="11.20",
-            working=["56,000 gal/day of 500,000 gal/day = 11.20 %"],
-        )
+        for name, share in (("flow", "11.20"), ("tss", "12.34")):
+            _put(
+                db,
+                t.trigger_fact,
+                industrial_user_id=acme["user"],
+                rule_id=f"prescott.service_agreement.{name}",
+                as_of=at.date(),
+                state="reached",
+                share=share,
+                working=["56,000 gal/day of 500,000 gal/day = 11.20 %"],
+            )
         endpoint = outbox.add_endpoint(
             db, url="http://127.0.0.1:9/hook", secret=SECRET, city_id=city
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
@@ -171,6 +171,19 @@ def test_an_excursion_shorter_than_a_pixel_is_seen_in_the_strip(tab, address, to
     tab.locator("figure.drawn").wait_for()
     tab.wait_for_timeout(300)
     assert tab.evaluate(STRIP_COLUMNS) >= 2  # three pixels wide; its edges may be soft
+
+
+@pytest.mark.browser
+def test_an_excursion_of_this_very_moment_is_seen_at_the_right_edge(tab, address, town):
+    sign_in(tab, address, "ana")
+    with town.engine.begin() as db:
+        now = datetime.now(UTC)
+        fact = t.exceedance.update().values(starts_at=now - timedelta(seconds=4), ends_at=now)
+        db.execute(fact)
+    tab.goto(f"{address}/points/{town.point}?parameter=ph&range=24h")
+    tab.locator("figure.drawn").wait_for()
+    tab.wait_for_timeout(300)
+    assert tab.evaluate(STRIP_COLUMNS) >= 2
 
 
 @pytest.mark.browser
