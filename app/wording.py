@@ -51,7 +51,7 @@ def facts(case: Case | Screened) -> str:
     unit = unit_shown(case.unit)
     said = [f"worst {case.worst} {unit}".strip()]
     if case.channel_id is not None:
-        said.append(f"{case.readings} readings beyond")
+        said.append(f"{case.readings} {'reading' if case.readings == 1 else 'readings'} beyond")
     if case.runs > 1:
         said.append(f"{case.runs} runs joined, {duration(case.seconds_beyond)} of it beyond")
     if how := ending(case):
