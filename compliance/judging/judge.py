@@ -301,6 +301,7 @@ def _working(rule: LimitRule, excursion: Excursion, *, worst: str, bound: str) -
     seconds = whole_seconds(excursion.beyond_us)
     span = whole_seconds(excursion.ends_us - excursion.starts_us)
     runs = "one run" if excursion.runs == 1 else f"{excursion.runs} runs"
+    beyond = "reading" if excursion.readings == 1 else "readings"
     lines = [
         f"worst {worst} {unit} {word} the limit, at {edge} {bound} {unit}",
         f"{seconds} s outside in {runs}, over {span} s; {excursion.readings} {'reading' if excursion.readings == 1 else 'readings'} beyond",
