@@ -304,7 +304,7 @@ def _working(rule: LimitRule, excursion: Excursion, *, worst: str, bound: str) -
     beyond = "reading" if excursion.readings == 1 else "readings"
     lines = [
         f"worst {worst} {unit} {word} the limit, at {edge} {bound} {unit}",
-        f"{seconds} s outside in {runs}, over {span} s; {excursion.readings} {'reading' if excursion.readings == 1 else 'readings'} beyond",
+        f"{seconds} s outside in {runs}, over {span} s; {excursion.readings} {beyond} beyond",
     ]
     if excursion.open_ended and excursion.settled:
         lines.append("the record stops here: the end is one interval after the last reading beyond")
