@@ -23,6 +23,7 @@ demo: $(VENV)/.run $(VENDOR) ## everything from nothing: two sample cities, simu
 .PHONY: test
 test: setup lint ## everything the tests need, then all of them
 	@bash scripts/need-chromium
+	bash scripts/need-timescaledb
 	$(BIN)/python -m pytest -q
 
 .PHONY: fast

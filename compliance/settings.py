@@ -24,7 +24,7 @@ def default_home() -> Path:
 class Settings(BaseSettings):
     """What the environment says; a wrong value stops the start with one sentence."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
     database_url: str | None = Field(None, alias="DATABASE_URL")
     home: Path = Field(default_factory=default_home, alias="PRETREAT_HOME")

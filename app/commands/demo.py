@@ -80,8 +80,8 @@ def demo(
         _say(f"starting: database {DATABASE}, {len(stage.world.manholes)} control manholes")
         children: list[processes.Child] = []
         try:
-            _start(stage, children)
-            _greet(stage)
+            if _start(stage, children, stop):
+                _greet(stage)
             first = _watch(stage, children, stop, seconds=seconds)
         finally:
             failed = processes.stop(children)
@@ -105,8 +105,8 @@ def _stage(
     """A fresh database with the demo's cities and people, and free ports."""
     world = scenarios.load(scenarios.find("demo"))
     simulated = processes.free_ports(FIRST_SIMULATED_PORT, count=len(world.manholes))
-    folder = _fresh_folder(configured.home)
     with embedded.running(configured.home) as server:
+        folder = _fresh_folder(configured.home)
         server.ensure_database(DATABASE, fresh=True)
         engine = make_engine(server.url(DATABASE))
         verify(engine)
@@ -160,8 +160,11 @@ def _cast(stage: Stage) -> None:
         outbox.add_endpoint(db, url=f"http://127.0.0.1:{stage.receiver}/hooks", secret=stage.secret)
 
 
-def _start(stage: Stage, children: list[processes.Child]) -> None:
-    """Start every process; history is filled in while the manholes are already read."""
+def _start(stage: Stage, children: list[processes.Child], stop: Event) -> bool:
+    """Start every process; history is filled in while the manholes are already read.
+
+    False when it is time to stop before all of them answer.
+    """
     url = stage.engine.url.render_as_string(hide_password=False)
     environment = {
         "DATABASE_URL": url,
@@ -182,14 +185,15 @@ def _start(stage: Stage, children: list[processes.Child]) -> None:
         children.append(
             processes.start(name, words, environment=environment, logs=stage.folder / "logs")
         )
-    processes.run(
-        "history",
-        ["seed", "--started-at", start],
-        environment=environment,
-        logs=stage.folder / "logs",
-    )
+    seed = ["seed", "--started-at", start]
+    history = processes.start("history", seed, environment=environment, logs=stage.folder / "logs")
+    children.append(history)
+    if not processes.wait(history, stop):
+        return False
+    children.remove(history)
     if not processes.answers(stage.port, within=30):
         raise InputError(f"the web did not start; see {stage.folder / 'logs' / 'serve.log'}")
+    return True
 
 
 def _greet(stage: Stage) -> None:

@@ -37,7 +37,6 @@ def work(
     Example: pretreat work --only evaluate
     """
     stop = stopping.on_signals()
-    stopping.with_parent()
     configured = settings.load()
     with opened(configured) as engine:
         schema.require(engine)
@@ -62,7 +61,10 @@ class Deliveries:
         self._child = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-m", "app", "work", "--only", "deliver"])
+        return subprocess.Popen(
+            [sys.executable, "-m", "app", "work", "--only", "deliver"],
+            preexec_fn=stopping.with_parent,  # noqa: PLW1509 - one system call: no orphans
+        )
 
     def keep(self, _: datetime) -> None:
         """Start the child again if it is gone."""

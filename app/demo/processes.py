@@ -11,7 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
+from app import stopping
 from compliance.errors import StorageError
 
 PATIENCE = 8.0
@@ -49,18 +51,22 @@ def start(
             stdout=out,
             stderr=out,
             start_new_session=True,
+            preexec_fn=stopping.with_parent,  # noqa: PLW1509 - one system call: no orphans
         )
     return Child(name=name, process=process, log=log)
 
 
-def run(name: str, command: Sequence[str], *, environment: Mapping[str, str], logs: Path) -> None:
-    """Run a command to its end.
+def wait(child: Child, until: Event) -> bool:
+    """Wait for a command's end; False when it is time to stop before that.
 
     Raises: StorageError with its last words when it fails.
     """
-    child = start(name, command, environment=environment, logs=logs)
-    if child.process.wait() != 0:
-        raise StorageError(f"{name} failed: {child.last_words()} (log: {child.log})")
+    while child.process.poll() is None:
+        if until.wait(0.1):
+            return False
+    if child.process.returncode != 0:
+        raise StorageError(f"{child.name} failed: {child.last_words()} (log: {child.log})")
+    return True
 
 
 def stop(children: Sequence[Child]) -> int:

@@ -123,9 +123,11 @@ class Cluster:
         Raises: StorageError when they cannot be made, or the server's account cannot reach them.
         """
         try:
-            home.mkdir(parents=True, exist_ok=True, mode=0o755)
             folder = home / "postgres"
-            folder.mkdir(exist_ok=True, mode=0o755)
+            for made in (home, folder):
+                if not made.exists():
+                    made.mkdir(parents=True)
+                    made.chmod(0o755)  # whatever the umask: the server's account must enter
         except OSError as error:
             raise StorageError(
                 f"PRETREAT_HOME {home} cannot be used ({error.strerror}); "
@@ -185,6 +187,8 @@ class Cluster:
             return
         else:
             self._run("pg_ctl", "stop", "-D", self.data, "-m", "fast", "-w")
+            with suppress(OSError):
+                self.socket_folder.rmdir()
         finally:
             users.close()
 

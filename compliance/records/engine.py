@@ -84,7 +84,7 @@ def verify(engine: Engine) -> None:
             ).one()
     except OperationalError as error:
         where = engine.url.render_as_string(hide_password=True)
-        reason = str(error.orig).strip().splitlines()[-1] if error.orig else "no answer"
+        reason = str(error.orig).strip().splitlines()[0].strip() if error.orig else "no answer"
         raise StorageError(
             f"no database answers at {where} ({reason}); start it, or correct DATABASE_URL"
         ) from None

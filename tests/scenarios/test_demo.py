@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from compliance.records import embedded
+
 SUMMARY = {
     "seconds_to_first_reading",
     "seconds_to_first_violation",
@@ -102,6 +104,26 @@ def test_ctrl_c_ends_the_demo_and_everything_it_started(home: Path) -> None:
     said, _ = demo.communicate(timeout=60)
     assert demo.returncode == 0
     assert json.loads(said.strip().splitlines()[-1])["errors"] == 0, said
+    assert gone(home), processes_of(home)
+
+
+@pytest.mark.database
+def test_a_killed_demo_leaves_no_orphans_but_a_database_that_the_next_one_stops(home: Path) -> None:
+    demo = start(home)
+    assert demo.stdout is not None
+    for line in demo.stdout:
+        if "Ctrl-C ends everything" in line:
+            break
+    demo.kill()
+    demo.wait()
+    for _ in range(100):
+        left = [line for line in processes_of(home) if "postgres" not in line]
+        if not left:
+            break
+        time.sleep(0.1)
+    assert left == []
+    with embedded.running(home):
+        pass
     assert gone(home), processes_of(home)
 
 
