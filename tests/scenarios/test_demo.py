@@ -116,6 +116,7 @@ def test_a_killed_demo_leaves_no_orphans_but_a_database_that_the_next_one_stops(
             break
     demo.kill()
     demo.wait()
+    demo.stdout.close()
     for _ in range(100):
         left = [line for line in processes_of(home) if "postgres" not in line]
         if not left:
