@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from math import isfinite
+from math import inf, isfinite
 from typing import Protocol
 
 from compliance.errors import InputError
+from compliance.model.parameters import PHYSICAL_RANGE, Parameter
 from compliance.model.readings import Quality, Reading
-from compliance.model.register_map import Entry, Order, RegisterMap
+from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from compliance.model.sites import Channel
 from compliance.model.units import linear, unit
 from compliance.records.batch import pack_words
@@ -77,7 +78,7 @@ class Unit:
         instrument = planned.instrument
         self.id = instrument.unit_id
         self.map = register_map
-        self.order = None if instrument.order is None else Order(instrument.order)
+        self.order = _order(instrument.order, self.id)
         self.signals = tuple(_signal(c, register_map, self.id) for c in planned.channels)
         self._holes: dict[str, tuple[LinkError, float]] = {}
 
@@ -162,6 +163,8 @@ class Unit:
             quality |= Quality.STALE
         if value is None or not isfinite(value):
             value, quality = None, quality or Quality.NOT_FINITE
+        elif not _is_possible(signal.channel.parameter, value):
+            quality |= Quality.OUT_OF_RANGE
         return Reading(
             channel_id=signal.channel.id,
             read_at=slot,
@@ -173,12 +176,31 @@ class Unit:
         )
 
 
+def _order(name: str | None, unit_id: int) -> Order | None:
+    if name is None:
+        return None
+    try:
+        return Order(name)
+    except ValueError:
+        raise InputError(
+            f"unit {unit_id}: byte order is {name!r}; expected one of {', '.join(Order)}"
+        ) from None
+
+
+def _is_possible(parameter: Parameter, value: float) -> bool:
+    """Whether physics allows a value, whatever the instrument's own range says."""
+    lowest, highest = PHYSICAL_RANGE.get(parameter, (-inf, inf))
+    return lowest <= value <= highest
+
+
 def _signal(channel: Channel, register_map: RegisterMap, unit_id: int) -> Signal:
     where = f"channel {channel.id} (unit {unit_id}, map {register_map.name})"
     entry = register_map.entries.get(channel.entry)
     if entry is None:
         known = ", ".join(register_map.entries)
         raise InputError(f"{where}: no entry {channel.entry!r}; expected one of {known}")
+    if entry.type is RegisterType.STRING:
+        raise InputError(f"{where}: {entry.name} is a text; a channel needs a number")
     pack_words((0,) * entry.words)
     if entry.share and _span(channel) is None:
         raise InputError(f"{where}: {entry.name} is a share of a span; set the channel's span")

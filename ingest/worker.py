@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 import structlog
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from compliance.errors import SettingsError
+from compliance.errors import ComplianceError, SettingsError
 from compliance.model.register_map import RegisterMap
 from compliance.records import health, maps, sites
 from compliance.records.engine import opened
@@ -51,8 +52,8 @@ def run(settings: Settings, *, worker: str) -> dict[str, int]:
     """Poll every gateway of this installation until SIGTERM or SIGINT; what it then has done.
 
     Raises: SettingsError without a gateway or with a worker name that is no file name,
-    StorageError without a database or when the spool is taken, RuleError or InputError for a
-    register map or a channel that is unusable.
+    StorageError without a database or when the spool is taken. A register map or channel that is
+    unusable is a fault; the other instruments are polled.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", worker):
         raise SettingsError(
@@ -81,7 +82,7 @@ def _watched(engine: Engine, settings: Settings, *, worker: str) -> Watched:
         if not plans:
             raise SettingsError("no gateway is configured here; add a site with instruments first")
         names = {i.instrument.map_name for plan in plans for i in plan.instruments}
-        used = {name: library.load(name, settings.home) for name in sorted(names)}
+        used = _maps(db, sorted(names), settings.home, worker=worker)
         for name, found in used.items():
             maps.publish(
                 db,
@@ -90,11 +91,40 @@ def _watched(engine: Engine, settings: Settings, *, worker: str) -> Watched:
                 content=library.content(found),
                 published_by=worker,
             )
-    return tuple((plan, _units(plan, used)) for plan in plans)
+        return tuple((plan, _units(db, plan, used, worker=worker)) for plan in plans)
 
 
-def _units(plan: GatewayPlan, used: dict[str, RegisterMap]) -> tuple[Unit, ...]:
-    return tuple(Unit(i, used[i.instrument.map_name]) for i in plan.instruments)
+def _maps(
+    db: Connection, names: Sequence[str], home: Path, *, worker: str
+) -> dict[str, RegisterMap]:
+    """The maps that can be used; one that cannot is a fault, and its instruments are not read."""
+    found: dict[str, RegisterMap] = {}
+    for name in names:
+        try:
+            found[name] = library.load(name, home)
+        except ComplianceError as error:
+            _skip(db, worker, str(error))
+    return found
+
+
+def _units(
+    db: Connection, plan: GatewayPlan, used: dict[str, RegisterMap], *, worker: str
+) -> tuple[Unit, ...]:
+    """The units of a gateway; one whose channels do not fit its map never stops the others."""
+    units: list[Unit] = []
+    for planned in plan.instruments:
+        if planned.instrument.map_name not in used:
+            continue
+        try:
+            units.append(Unit(planned, used[planned.instrument.map_name]))
+        except ComplianceError as error:
+            _skip(db, worker, f"gateway {plan.gateway.name}: {error}; this instrument is not read")
+    return tuple(units)
+
+
+def _skip(db: Connection, worker: str, why: str) -> None:
+    log.warning("not read", why=why)
+    health.fault(db, f"ingest {worker}", why)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ COMMANDS = {
     "ingest": "one worker that polls gateways",
     "migrate": "bring the database schema up to date",
     "import": "write cities, users, points and instruments from a site document",
+    "user": "people who may sign in",
     "check": "what the rulebooks find in a historian export",
     "rules": "rulebooks: list, show",
     "billing": "bill runs over accounts",

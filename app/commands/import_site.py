@@ -9,12 +9,17 @@ from typing import Annotated
 import typer
 
 from compliance import settings
-from compliance.errors import InputError
+from compliance.errors import ComplianceError, InputError
 from compliance.jobs import site
+from compliance.model import parameters, units
+from compliance.model.sites import Channel, Instrument
 from compliance.records import schema
 from compliance.records.engine import opened
+from compliance.records.sites import InstrumentPlan
+from ingest import library
+from ingest.unit import Unit
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 
 @command.callback(invoke_without_command=True)
@@ -24,17 +29,65 @@ def import_site(
 ) -> None:
     """Write cities, users, points, gateways, instruments and channels: all of it or nothing.
 
-    Example: pretreat import site.yaml
+    A channel left out of its point is read no more. Example: pretreat import site.yaml
     """
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read: {error}") from None
+    except OSError as error:
+        raise InputError(f"{file} cannot be read ({error.strerror}); check its name") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is no UTF-8 text; expected a YAML file") from None
     document = site.parse(text, file=str(file))
-    with opened(settings.load()) as engine:
+    configured = settings.load()
+    _check_instruments(document, configured.home, file=str(file))
+    with opened(configured) as engine:
         schema.require(engine)
         count = site.store(engine, document)
     if as_json:
         print(json.dumps(count))
     else:
         print(", ".join(f"{number} {what}" for what, number in count.items()))
+
+
+def _check_instruments(document: site.SiteDocument, home: Path, *, file: str) -> None:
+    """Refuse an instrument whose channels do not fit its register map, before it is written."""
+    for city in document.cities:
+        for user in city.users:
+            for point in user.points:
+                for instrument in point.instruments:
+                    try:
+                        Unit(_planned(instrument), library.load(instrument.map, home))
+                    except ComplianceError as error:
+                        raise InputError(f"{file}, point {point.code}: {error}") from None
+
+
+def _planned(instrument: site.InstrumentDocument) -> InstrumentPlan:
+    return InstrumentPlan(
+        instrument=Instrument(
+            id=0,
+            gateway_id=0,
+            unit_id=instrument.unit,
+            map_name=instrument.map,
+            order=instrument.order,
+            confirmed_by=None,
+            confirmed_at=None,
+        ),
+        channels=tuple(_channel(channel) for channel in instrument.channels),
+    )
+
+
+def _channel(channel: site.ChannelDocument) -> Channel:
+    low, high = channel.span or (None, None)
+    return Channel(
+        id=0,
+        point_id=0,
+        instrument_id=0,
+        entry=channel.entry,
+        parameter=parameters.parameter(channel.parameter),
+        unit=units.unit(channel.unit),
+        resolution=channel.resolution,
+        interval_ms=int(channel.interval_s * 1000),
+        span_low=None if low is None else float(low),
+        span_high=None if high is None else float(high),
+        modulus=channel.modulus,
+    )

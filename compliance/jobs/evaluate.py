@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
+from compliance.errors import ComplianceError
 from compliance.jobs.facts import Found, Judged, Sieve, withdraw, write
 from compliance.judging import judge
 from compliance.judging.excursions import FoldState, step
@@ -21,7 +22,7 @@ from compliance.model.findings import Kind
 from compliance.model.periods import Window, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
-from compliance.records import dirt, findings, readings, sites
+from compliance.records import dirt, findings, health, readings, sites
 from compliance.rules import book
 from compliance.rules.schema import Judge, LimitRule, SampleSource
 
@@ -30,6 +31,10 @@ REJOIN_US = 300_000_000
 PATIENCE = timedelta(seconds=10)
 """How late a reading may come before an open event of a silent channel is taken to have ended; one
 that comes later still folds its channel anew."""
+
+
+CANNOT_JUDGE = (ComplianceError, ArithmeticError, ValueError, LookupError)
+"""What one channel's data, rules or papers can raise; a broken database is another matter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +51,14 @@ class Piece:
     late: bool
 
 
-def evaluate(engine: Engine, *, now: datetime, release: str) -> Judged:
-    """Take what is dirty and judge it. Safe to run again, and by many processes at once."""
+def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False) -> Judged:
+    """Take what is dirty and judge it. Safe to run again, and by many processes at once.
+
+    A channel that cannot be judged is noted as a fault, keeps its mark, and never stops the others.
+    again: take the marks of channels that could not be judged before.
+    """
     with engine.begin() as db:
-        marks = dirt.take(db)
+        marks = dirt.take(db, why=dirt.FAILED if again else None)
         touched = sorted({*marks, *dirt.unsettled(db, kind=Kind.EXCEEDANCE)})
         if not touched:
             return Judged()
@@ -60,34 +69,38 @@ def evaluate(engine: Engine, *, now: datetime, release: str) -> Judged:
         dirt.put(db, for_slugs, why=dirt.SLUG)
         judged = Judged()
         sieve = Sieve(db, now=now, release=release)
-        for rule, ids in _by_limit(touched, places).items():
-            states = findings.states(db, rule.id, ids)
-            kept: dict[int, tuple[datetime, dict[str, Any]]] = {}
-            for channel_id in ids:
-                piece = _piece(
-                    db,
-                    rule,
-                    channel=channels[channel_id],
-                    place=places[channel_id],
-                    kept=states.get(channel_id),
-                    mark=marks.get(channel_id),
-                    now=now,
-                )
-                if piece is not None:
-                    state, done = _fold(db, piece, sieve)
-                    kept[channel_id] = (piece.until, state)
-                    judged += done
-            findings.keep_states(db, rule.id, kept)
+        for channel_id in touched:
+            mark = marks.get(channel_id)
+            try:
+                with db.begin_nested():
+                    judged += _judge(sieve, channels[channel_id], places[channel_id], mark=mark)
+            except CANNOT_JUDGE as error:
+                _set_aside(db, places[channel_id], mark, error)
     return judged
 
 
-def _by_limit(touched: list[int], places: dict[int, sites.Place]) -> dict[LimitRule, list[int]]:
-    """The limits to judge, each with its channels."""
-    by_limit: dict[LimitRule, list[int]] = {}
-    for channel_id in touched:
-        for rule in limits_of(places[channel_id]):
-            by_limit.setdefault(rule, []).append(channel_id)
-    return by_limit
+def _judge(sieve: Sieve, channel: Channel, place: sites.Place, *, mark: dirt.Mark | None) -> Judged:
+    """Fold one channel under every limit that binds it, and keep the states."""
+    judged = Judged()
+    for rule in limits_of(place):
+        kept = findings.states(sieve.db, rule.id, [channel.id]).get(channel.id)
+        piece = _piece(
+            sieve.db, rule, channel=channel, place=place, kept=kept, mark=mark, now=sieve.now
+        )
+        if piece is not None:
+            state, done = _fold(sieve.db, piece, sieve)
+            findings.keep_states(sieve.db, rule.id, {channel.id: (piece.until, state)})
+            judged += done
+    return judged
+
+
+def _set_aside(
+    db: Connection, place: sites.Place, mark: dirt.Mark | None, error: Exception
+) -> None:
+    what = f"{place.point} {place.parameter.value} cannot be judged: {error}"
+    health.fault_once(db, "work", what[:500], within=timedelta(hours=1))
+    if mark is not None:
+        dirt.put(db, {place.channel_id: mark}, why=dirt.FAILED)
 
 
 def limits_of(place: sites.Place) -> tuple[LimitRule, ...]:

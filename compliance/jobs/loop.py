@@ -48,6 +48,10 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
     duties = (
         *also,
         Every(timedelta(0), lambda now: evaluate(engine, now=now, release=release)),
+        Every(
+            timedelta(minutes=1),
+            lambda now: evaluate(engine, now=now, release=release, again=True),
+        ),
         Every(timedelta(seconds=20), lambda now: screen_slugs(engine, now=now, release=release)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(BEAT, lambda _: _beat(engine)),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import IntegrityError
 
 from compliance.errors import InputError
 from compliance.model import parameters, units
 from compliance.records import sites
 from compliance.records import tables as t
+from compliance.rules import book
 
 
 def _quoted(value: object) -> object:
@@ -24,7 +26,20 @@ def _quoted(value: object) -> object:
 
 
 Number = Annotated[Decimal, BeforeValidator(_quoted)]
+
+
+def _positive(text: str) -> str:
+    if Decimal(text) <= 0:
+        raise ValueError("expected a number over zero")
+    return text
+
+
 NumberText = Annotated[str, Field(pattern=r"^-?\d+(\.\d+)?$")]
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
+Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$", max_length=40)]
 
 
 class _Document(BaseModel):
@@ -66,8 +81,8 @@ class ChannelDocument(_Document):
     entry: str
     parameter: str
     unit: str
-    resolution: NumberText
-    interval_s: Number
+    resolution: Annotated[NumberText, AfterValidator(_positive)]
+    interval_s: Annotated[Number, Field(ge=Decimal("0.1"), le=86_400)]
     span: tuple[Number, Number] | None = None
     modulus: NumberText | None = None
     commissioning: CommissioningDocument | None = None
@@ -79,7 +94,7 @@ class InstrumentDocument(_Document):
 
     unit: int = Field(ge=0, le=255)
     map: str
-    order: str | None = None
+    order: Literal["ABCD", "CDAB", "BADC", "DCBA"] | None = None
     confirmed: Confirmed | None = None
     channels: list[ChannelDocument]
 
@@ -87,16 +102,16 @@ class InstrumentDocument(_Document):
 class GatewayDocument(_Document):
     """A Modbus endpoint."""
 
-    name: str
-    host: str
+    name: Text
+    host: Text
     port: int = Field(gt=0, lt=65536)
 
 
 class PointDocument(_Document):
     """A monitoring point and what measures there."""
 
-    code: str
-    place: str
+    code: Code
+    place: Text
     gateway: GatewayDocument | None = None
     instruments: list[InstrumentDocument] = []
 
@@ -104,12 +119,12 @@ class PointDocument(_Document):
 class UserDocument(_Document):
     """An industrial user."""
 
-    slug: str
-    name: str
-    makes: str
+    slug: Slug
+    name: Text
+    makes: Text
     is_significant: bool
-    category: str
-    water_meter: str
+    category: Literal["A", "B", "C", "D"]
+    water_meter: Text
     points: list[PointDocument]
 
 
@@ -124,10 +139,10 @@ class PlantDocument(_Document):
 class CityDocument(_Document):
     """A city: its zone, the rulebooks that bind there, who does what, its plant and its users."""
 
-    slug: str
-    name: str
-    zone: str
-    rulebooks: list[str]
+    slug: Slug
+    name: Text
+    zone: Text
+    rulebooks: Annotated[list[str], Field(min_length=1)]
     control_authority: str
     ordinance_authority: str
     billing_authority: str
@@ -158,18 +173,36 @@ def parse(text: str, *, file: str) -> SiteDocument:
     try:
         document = SiteDocument.model_validate(content)
         for city in document.cities:
-            ZoneInfo(city.zone)
-            for channel in _channels(city):
-                parameters.parameter(channel.parameter)
-                units.unit(channel.unit)
+            _check_city(city)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         found = first["input"]
-        raise InputError(f"{file}: {place} is {found!r}: {first['msg']}") from None
-    except (InputError, KeyError) as error:
+        said = str(first["msg"]).removeprefix("Value error, ")
+        raise InputError(f"{file}: {place} is {str(found)[:60]!r}: {said}") from None
+    except InputError as error:
         raise InputError(f"{file}: {error}") from None
     return document
+
+
+def _check_city(city: CityDocument) -> None:
+    """What a model of fields cannot see: names that must be known, and units that must fit."""
+    for name in city.rulebooks:
+        book.book(name)
+    try:
+        ZoneInfo(city.zone)
+    except (KeyError, ValueError):
+        raise InputError(
+            f"zone of {city.slug} is {city.zone!r}; expected a time zone such as America/Chicago"
+        ) from None
+    for channel in _channels(city):
+        parameter, unit = parameters.parameter(channel.parameter), units.unit(channel.unit)
+        wanted = parameters.UNIT_KIND.get(parameter, "concentration")
+        if units.dimension(unit) != wanted:
+            raise InputError(
+                f"channel {channel.entry}: {unit.value} measures {units.dimension(unit)}; "
+                f"{parameter.value} needs a unit of {wanted}"
+            )
 
 
 def _channels(city: CityDocument) -> list[ChannelDocument]:
@@ -185,8 +218,21 @@ def _channels(city: CityDocument) -> list[ChannelDocument]:
 def store(engine: Engine, document: SiteDocument) -> dict[str, int]:
     """Write a site document, all of it or nothing; what stands already is brought up to date.
 
+    A channel that the document leaves out of its point is read no more; its readings stay.
     Returns how many cities, users, points and channels it holds.
+
+    Raises: InputError when it does not fit what stands already.
     """
+    try:
+        return _store(engine, document)
+    except IntegrityError as error:
+        raise InputError(
+            f"the site does not fit what stands here already: {str(error.orig).splitlines()[-1]}; "
+            "a gateway's address, a point's code and a user's slug may stand once"
+        ) from None
+
+
+def _store(engine: Engine, document: SiteDocument) -> dict[str, int]:
     count = {"cities": 0, "users": 0, "points": 0, "channels": 0}
     with engine.begin() as db:
         for city in document.cities:
@@ -226,13 +272,15 @@ def _store_point(db: Connection, point: PointDocument, *, user_id: int, since: d
     if point.gateway is None:
         return 0
     gateway_id = sites.upsert(db, t.gateway, point.gateway.model_dump(), key=["name"])
-    stored = 0
+    kept: list[int] = []
     for instrument in point.instruments:
         instrument_id = _store_instrument(db, instrument, gateway_id=gateway_id, point_id=point_id)
-        for channel in instrument.channels:
+        kept += [
             _store_channel(db, channel, point_id=point_id, instrument_id=instrument_id, since=since)
-            stored += 1
-    return stored
+            for channel in instrument.channels
+        ]
+    sites.retire_others(db, point_id, keep=kept)
+    return len(kept)
 
 
 def _store_instrument(
@@ -261,7 +309,7 @@ def _store_channel(
     point_id: int,
     instrument_id: int,
     since: datetime,
-) -> None:
+) -> int:
     low, high = channel.span or (None, None)
     values: dict[str, Any] = {
         "monitoring_point_id": point_id,
@@ -273,6 +321,7 @@ def _store_channel(
         "span_low": low,
         "span_high": high,
         "modulus": channel.modulus,
+        "is_read": True,
     }
     channel_id = sites.upsert(db, t.channel, values, key=["instrument_id", "entry"])
     sites.set_cadence(db, channel_id, since=since, interval_ms=int(channel.interval_s * 1000))
@@ -284,3 +333,4 @@ def _store_channel(
         values = calibration.model_dump()
         values["calibrated_at"] = values.pop("at")
         sites.add_once(db, t.calibration, {"channel_id": channel_id, **values})
+    return channel_id

@@ -8,14 +8,14 @@ from functools import partial
 from sqlalchemy import Engine
 
 from compliance.errors import NotInForce
-from compliance.jobs.evaluate import PATIENCE, REJOIN_US
+from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE, REJOIN_US
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge, slugs
 from compliance.model.findings import Kind
 from compliance.model.periods import Window, day_of, from_us, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
-from compliance.records import dirt, readings, sites
+from compliance.records import dirt, health, readings, sites
 from compliance.rules import book
 from compliance.rules.schema import SlugRule, SlugVersion
 
@@ -39,10 +39,20 @@ def screen_slugs(engine: Engine, *, now: datetime, release: str) -> Judged:
         judged = Judged()
         for channel in sites.channels(db):
             if mark := marks.get(channel.id):
-                for rule in _rules(places[channel.id]):
-                    judged += _screen(
-                        sieve, rule, channel=channel, place=places[channel.id], mark=mark
-                    )
+                judged += _screen_channel(sieve, channel, places[channel.id], mark)
+    return judged
+
+
+def _screen_channel(sieve: Sieve, channel: Channel, place: sites.Place, mark: dirt.Mark) -> Judged:
+    """Screen one channel; one that cannot be is noted and stops no other."""
+    judged = Judged()
+    try:
+        with sieve.db.begin_nested():
+            for rule in _rules(place):
+                judged += _screen(sieve, rule, channel=channel, place=place, mark=mark)
+    except CANNOT_JUDGE as error:
+        what = f"{place.point} {place.parameter.value} cannot be screened: {error}"
+        health.fault_once(sieve.db, "work", what[:500], within=timedelta(hours=1))
     return judged
 
 

@@ -117,6 +117,21 @@ PHYSICAL_RANGE: dict[Parameter, tuple[float, float]] = {
 }
 """Outside of it a number is no measurement, in the parameter's own unit."""
 
+UNIT_KIND: dict[Parameter, str] = {
+    Parameter.FLOW: "flow",
+    Parameter.VOLUME: "volume",
+    Parameter.LEVEL: "length",
+    Parameter.VELOCITY: "speed",
+    Parameter.PH: "ph",
+    Parameter.TEMPERATURE: "temperature",
+    Parameter.ORP: "potential",
+    Parameter.CONDUCTIVITY: "conductivity",
+    Parameter.CURRENT: "current",
+    Parameter.COUNT: "count",
+    Parameter.CONTACT: "state",
+}
+"""What a parameter's unit must measure (``units.dimension``); all others are concentrations."""
+
 CONCENTRATIONS = frozenset(list(Parameter)[list(Parameter).index(Parameter.PETROLEUM_OIL) :])
 """Parameters reported as mass in a volume of water."""
 

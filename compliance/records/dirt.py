@@ -38,6 +38,10 @@ SLUG = "slug"
 """Marks that wait for slug screening, which looks back over days and so runs less often."""
 
 
+FAILED = "failed"
+"""Marks whose judging failed: tried again now and then, and never lost."""
+
+
 def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
     """Leave marks for another duty."""
     if marks:
@@ -55,7 +59,7 @@ def take(db: Connection, *, why: str | None = None) -> dict[int, Mark]:
 
     why: those left for one duty; None: whatever is new.
     """
-    mine = t.dirty.c.why == why if why else t.dirty.c.why != SLUG
+    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, FAILED))
     waiting = (
         select(t.dirty.c.id)
         .where(mine)

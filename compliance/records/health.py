@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -51,6 +51,14 @@ def beats(db: Connection) -> tuple[Beat, ...]:
 def fault(db: Connection, process: str, what: str) -> None:
     """Write down what went wrong in a process; an expected gap is none."""
     db.execute(tables.fault.insert().values(process=process, what=what))
+
+
+def fault_once(db: Connection, process: str, what: str, *, within: timedelta) -> None:
+    """Write a fault down unless the very same stands from a short while ago."""
+    t = tables.fault
+    same = (t.c.process == process, t.c.what == what, t.c.at > func.now() - within)
+    if db.execute(select(t.c.id).where(*same).limit(1)).first() is None:
+        fault(db, process, what)
 
 
 def faults(db: Connection, *, since: datetime) -> tuple[Fault, ...]:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Table, select
+from sqlalchemy import Connection, RowMapping, Table, select, update
 from sqlalchemy.dialects.postgresql import distinct_on, insert
 
 from compliance.errors import NotFound
@@ -135,6 +135,15 @@ def add_once(db: Connection, table: Table, values: Mapping[str, Any]) -> None:
         db.execute(table.insert().values(**values))
 
 
+def retire_others(db: Connection, point_id: int, *, keep: Sequence[int]) -> None:
+    """Read no more what a new description of a point leaves out; its readings stay."""
+    db.execute(
+        update(t.channel)
+        .where(t.channel.c.monitoring_point_id == point_id, t.channel.c.id.not_in(keep))
+        .values(is_read=False)
+    )
+
+
 def channels(db: Connection) -> tuple[Channel, ...]:
     """Every channel, with the cadence in force now."""
     latest = (
@@ -169,8 +178,9 @@ def channels(db: Connection) -> tuple[Channel, ...]:
 def polled(db: Connection) -> tuple[GatewayPlan, ...]:
     """What the ingest workers poll: each gateway once, with everything behind it."""
     by_instrument: dict[int, list[Channel]] = {}
+    read = set(db.scalars(select(t.channel.c.id).where(t.channel.c.is_read)))
     for channel in channels(db):
-        if channel.instrument_id is not None:
+        if channel.instrument_id is not None and channel.id in read:
             by_instrument.setdefault(channel.instrument_id, []).append(channel)
     rows = db.execute(
         select(
@@ -183,7 +193,8 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
         .order_by(t.instrument.c.gateway_id, t.instrument.c.unit_id)
     ).mappings()
     plans = []
-    for gateway_id, group in groupby(rows, key=lambda row: row["gateway_id"]):
+    polled_rows = [row for row in rows if row["id"] in by_instrument]
+    for gateway_id, group in groupby(polled_rows, key=lambda row: row["gateway_id"]):
         members = list(group)
         first = members[0]
         plans.append(

@@ -145,6 +145,7 @@ def upgrade() -> None:
         sa.Column("span_low", sa.Double(), nullable=True),
         sa.Column("span_high", sa.Double(), nullable=True),
         sa.Column("modulus", sa.Text(), nullable=True),
+        sa.Column("is_read", sa.Boolean(), server_default="true", nullable=False),
         sa.ForeignKeyConstraint(
             ["instrument_id"], ["instrument.id"], name=op.f("fk_channel_instrument_id_instrument")
         ),

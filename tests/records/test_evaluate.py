@@ -11,6 +11,7 @@ from sqlalchemy import Engine, select
 from compliance.enforcing.decisions import Decision
 from compliance.errors import Refused
 from compliance.jobs.decide import decide, open_violation
+from compliance.jobs.evaluate import evaluate
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import tables as t
 from tests.support.manhole import AT, Manhole, manhole
@@ -105,6 +106,24 @@ def test_silence_ends_an_event_but_never_means_compliance(mh: Manhole) -> None:
     assert mh.facts() == [(1, 2, "5.50", True)]
     with mh.engine.connect() as db:
         assert db.scalar(select(t.exceedance.c.open_ended)) is True
+
+
+def test_a_channel_that_cannot_be_judged_stops_no_other_and_is_not_forgotten(
+    mh: Manhole,
+) -> None:
+    with mh.engine.begin() as db:
+        good = db.scalar(select(t.city.c.rulebooks))
+        db.execute(t.city.update().values(rulebooks=["precsott"]))
+    mh.put({0: NORMAL, 1: 5.5, 2: NORMAL})
+    for _ in range(3):
+        mh.judge()
+    assert (mh.facts(), mh.count("fault")) == ([], 1)
+    with mh.engine.begin() as db:
+        db.execute(t.city.update().values(rulebooks=good))
+    mh.judge()
+    assert mh.facts() == []
+    evaluate(mh.engine, now=AT, release="test", again=True)
+    assert mh.facts() == [(1, 2, "5.50", False)]
 
 
 def test_missing_readings_are_not_judged(mh: Manhole) -> None:

@@ -96,6 +96,7 @@ channel = Table(
     Column("span_low", Double),
     Column("span_high", Double),
     Column("modulus", Text),
+    Column("is_read", Boolean, nullable=False, server_default="true"),
     UniqueConstraint("instrument_id", "entry"),
 )
 channel_cadence = Table(
