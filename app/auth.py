@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime, timedelta
+from ipaddress import IPv4Address, ip_address, ip_network
 from threading import BoundedSemaphore
 
 from argon2 import PasswordHasher
@@ -19,7 +20,13 @@ from compliance.records.scope import Scope
 IDLE = timedelta(minutes=30)
 LONGEST = timedelta(hours=12)
 FAILURES = 5
+"""Of one account from one address; of the account from anywhere, they only slow the next."""
+FROM_ADDRESS = 50
+FROM_ANYWHERE = 500
 WINDOW = timedelta(minutes=15)
+SLOWED_SECONDS = 1.5
+IPV6_SITE = 64
+"""One site has as many addresses as it likes inside such a prefix."""
 
 _hasher = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 _hashing = BoundedSemaphore(4)  # memory is a lever for attackers
@@ -85,23 +92,54 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def sign_in(engine: Engine, *, login: str, password: str, now: datetime, old: str) -> str | None:
+def source(host: str) -> str:
+    """An address as failures are counted by it: of IPv6, the site it belongs to."""
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host[:100]
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or ip_network((address, IPV6_SITE), strict=False))
+
+
+def slowed(engine: Engine, *, login: str, address: str, now: datetime) -> float:
+    """How many seconds a sign-in has to wait before it is looked at.
+
+    A stranger who guesses an account from elsewhere makes it slow for its owner, not shut.
+    Raises: TooManyFailures.
+    """
+    with engine.connect() as db:
+        failed = people.failures(db, login, address=address, since=now - WINDOW)
+    _refuse(failed.pair, FAILURES, "of this account", now=now)
+    _refuse(failed.address, FROM_ADDRESS, "from this address", now=now)
+    _refuse(failed.login, FROM_ANYWHERE, "of this account", now=now)
+    return SLOWED_SECONDS if failed.login.number >= FAILURES else 0.0
+
+
+def _refuse(failed: people.Tally, most: int, whose: str, *, now: datetime) -> None:
+    if failed.newest is None or failed.number < most:
+        return
+    minutes = -(-(failed.newest + WINDOW - now) // timedelta(minutes=1))
+    raise TooManyFailures(
+        f"{failed.number} sign-ins {whose} failed in 15 minutes; try again in {minutes} min."
+    )
+
+
+def sign_in(  # noqa: PLR0913 - what a sign-in is
+    engine: Engine, *, login: str, password: str, address: str, now: datetime, old: str
+) -> str | None:
     """A new session's token, or None when login and password do not fit.
 
-    old: the token the browser came with; its session ends. Raises: TooManyFailures.
+    old: the token the browser came with; its session ends. Whether it may be tried at all,
+    ``slowed`` has said before.
     """
     with engine.begin() as db:
-        number, newest = people.failures(db, login, since=now - WINDOW)
         account = people.by_login(db, login)
-    if number >= FAILURES and newest is not None:
-        minutes = -(-(newest + WINDOW - now) // timedelta(minutes=1))
-        raise TooManyFailures(
-            f"{number} sign-ins of this account failed in 15 minutes; try again in {minutes} min."
-        )
     fits = _fits(account.password if account else _NOBODY, password)
     with engine.begin() as db:
         if account is None or not fits:
-            people.note_failure(db, login, now=now)
+            people.note_failure(db, login, address=address, now=now)
             return None
         people.close_session(db, digest(old))
         people.sweep_sessions(db, now=now, idle=IDLE, longest=LONGEST)

@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from threading import Event, Lock
 
-import httpx2
 import psycopg
 import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks import Webhook
 
+from app import wire
 from app.guard import pinned
 from compliance.errors import Refused
 from compliance.records import outbox
@@ -30,13 +30,15 @@ WAITS = tuple(
 )
 """Between one attempt and the next; after the last of them the delivery is dead."""
 JITTER = 0.1
-ANSWER_BYTES = 4096
 SECONDS = 15.0
+"""For all of an attempt: looking the name up, dialling, sending, and whatever comes back."""
 LONGEST_RETRY_AFTER = timedelta(hours=24)
 GONE = 410
 PATIENCE = timedelta(days=5)
 """Nothing but failure for so long disables an endpoint."""
-WORKERS = 8
+WORKERS = 32
+FOR_FAILING = 24
+"""Of the workers, so many at most wait for receivers that failed last time."""
 
 
 def run(settings: Settings, engine: Engine, stop: Event) -> None:
@@ -67,20 +69,34 @@ class Sender:
     def __init__(self, engine: Engine, allowed: tuple[Network, ...]) -> None:
         self._engine = engine
         self._allowed = allowed
-        self._busy: set[int] = set()
+        self._busy: dict[int, bool] = {}  # by endpoint, whether it is one that fails
         self._lock = Lock()
 
     def round(self, pool: ThreadPoolExecutor) -> int:
-        """Hand every due delivery to the pool; returns how many."""
-        with self._lock:
-            busy = tuple(self._busy)
-        with self._engine.begin() as db:
-            claimed = outbox.due(db, now=datetime.now(UTC), busy=busy, limit=WORKERS)
-        with self._lock:
-            self._busy.update(one.endpoint_id for one in claimed)
-        for one in claimed:
-            pool.submit(self._deliver, one)
-        return len(claimed)
+        """Hand what is due to the workers that are free; returns how many.
+
+        Receivers that answered last time come first, and those that did not never take every
+        worker: however many of them drip, the others go on.
+        """
+        handed = 0
+        for failing in (False, True):
+            with self._lock:
+                busy = dict(self._busy)
+            free = WORKERS - len(busy)
+            if failing:
+                free = min(free, FOR_FAILING - sum(busy.values()))
+            if free <= 0:
+                continue
+            with self._engine.begin() as db:
+                claimed = outbox.due(
+                    db, now=datetime.now(UTC), busy=tuple(busy), limit=free, failing=failing
+                )
+            with self._lock:
+                self._busy.update((one.endpoint_id, failing) for one in claimed)
+            for one in claimed:
+                pool.submit(self._deliver, one)
+            handed += len(claimed)
+        return handed
 
     def _deliver(self, one: outbox.Due) -> None:
         """Send, and go on with the endpoint's next delivery while there is one."""
@@ -92,7 +108,7 @@ class Sender:
             log.warning("an attempt could not be recorded", reason=str(error).split("\n")[0])
         finally:
             with self._lock:
-                self._busy.discard(one.endpoint_id)
+                self._busy.pop(one.endpoint_id, None)
 
     def _send_and_claim(self, one: outbox.Due) -> outbox.Due | None:
         attempt, retry_after = send(one, self._allowed)
@@ -109,16 +125,23 @@ class Sender:
 
 
 def send(
-    one: outbox.Due, allowed: tuple[Network, ...] = ()
+    one: outbox.Due, allowed: tuple[Network, ...] = (), *, seconds: float = SECONDS
 ) -> tuple[outbox.Attempt, timedelta | None]:
-    """One attempt: signed at this moment over the exact bytes; and the wait the receiver asks."""
+    """One attempt: signed at this moment over the exact bytes; and the wait the receiver asks.
+
+    seconds: for all of it.
+    """
     at = datetime.now(UTC)
     headers = signed(one, at)
     began = time.monotonic()
+    status: int | None = None
+    answered: Mapping[str, str] = {}
     try:
-        status, answer, answered = _post(one, headers, allowed)
-    except (httpx2.HTTPError, httpx2.InvalidURL, Refused) as error:
-        status, answer, answered = None, f"{type(error).__name__}: {error}", {}
+        said = _post(one, headers, allowed, deadline=wire.Deadline(seconds))
+        status, answered = said.status, said.headers
+        answer = said.body.decode("utf-8", "replace")
+    except (*wire.FAILURES, Refused) as error:
+        answer = f"{type(error).__name__}: {error}"
     attempt = outbox.Attempt(
         at=at,
         status=status,
@@ -141,32 +164,14 @@ def signed(one: outbox.Due, at: datetime) -> dict[str, str]:
 
 
 def _post(
-    one: outbox.Due, headers: Mapping[str, str], allowed: tuple[Network, ...]
-) -> tuple[int, str, Mapping[str, str]]:
-    parts, address = pinned(one.url, allowed)
-    host = f"[{address}]" if address.version == 6 else str(address)
-    target = httpx2.URL(one.url).copy_with(host=host)
-    with (
-        httpx2.Client(trust_env=False, follow_redirects=False, timeout=SECONDS) as client,
-        client.stream(
-            "POST",
-            target,
-            content=one.body.encode(),
-            headers={**headers, "host": parts.netloc},
-            extensions={"sni_hostname": parts.hostname},
-        ) as answer,
-    ):
-        return answer.status_code, _first_bytes(answer), dict(answer.headers)
-
-
-def _first_bytes(answer: httpx2.Response) -> str:
-    until = time.monotonic() + SECONDS
-    kept = b""
-    for chunk in answer.iter_raw():
-        kept += chunk
-        if len(kept) >= ANSWER_BYTES or time.monotonic() > until:
-            break
-    return kept[:ANSWER_BYTES].decode("utf-8", "replace")
+    one: outbox.Due,
+    headers: Mapping[str, str],
+    allowed: tuple[Network, ...],
+    *,
+    deadline: wire.Deadline,
+) -> wire.Answer:
+    where = pinned(one.url, allowed, seconds=deadline.left())
+    return wire.post(one.url, one.body.encode(), headers, where=where, deadline=deadline)
 
 
 def next_attempt(

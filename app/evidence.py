@@ -93,6 +93,8 @@ def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
     published = found.register_map or {}
     read = laid_out(published.get("content"))
     instrument = dict(found.instrument or {})
+    if confirmed_at := instrument.get("confirmed_at"):
+        instrument["confirmed_at"] = datetime.fromisoformat(str(confirmed_at))
     return Papers(
         commissioning=approved,
         before=before[-1] if before else {},

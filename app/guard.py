@@ -4,34 +4,55 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from app.wire import Where
 from compliance.errors import Refused
 from compliance.settings import Network
 
 Address = IPv4Address | IPv6Address
-WRAPPING = tuple(IPv6Network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16"))
-"""NAT64 and 6to4: an IPv4 address inside that ``is_global`` does not look at."""
+GLOBAL_IPV6 = IPv6Network("2000::/3")
+"""What is assigned at all: outside lie NAT64, addresses that wrap IPv4, SRv6 and site-locals."""
+NEVER = tuple(
+    ip_network(net)
+    for net in (
+        "192.0.0.0/24",  # protocol assignments
+        "192.88.99.0/24",  # 6to4 relays
+        "192.0.2.0/24",  # documentation, here and below
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "2001:db8::/32",
+        "3fff::/20",
+        "2002::/16",  # 6to4: an IPv4 address inside
+    )
+)
+"""What ``is_global`` of one Python or another lets pass."""
+EVEN_SO = tuple(ip_address(one) for one in ("192.0.0.9", "192.0.0.10"))
+"""Of the protocol assignments, those that are global."""
 PORTS = {443, 8443}
+LOOK_UP_SECONDS = 15.0
 
 
-def pinned(url: str, allowed: Sequence[Network]) -> tuple[SplitResult, Address]:
-    """The parts of a receiver's address and the one IP to connect to.
+def pinned(url: str, allowed: Sequence[Network], *, seconds: float = LOOK_UP_SECONDS) -> Where:
+    """The one IP to connect to for a receiver's address, and the port.
 
-    Raises: Refused with the reason.
+    seconds: how long its name may take to be looked up. Raises: Refused with the reason.
     """
     parts = _parts(url)
-    answers = _resolve(parts)
+    answers = _resolve(parts, seconds)
     refused = [one for one in answers if not permitted(one, allowed)]
     if refused:
         raise Refused(f"{parts.hostname} leads to {refused[0]}, which is not a public address")
     inside = all(_within(one, allowed) for one in answers)
     if parts.scheme != "https" and not inside:
         raise Refused(f"{url} is not https, and its network is not in PRETREAT_WEBHOOK_ALLOW")
-    if not inside and (parts.port or 443) not in PORTS:
+    if not inside and _port(parts) not in PORTS:
         raise Refused(f"port {parts.port} is not one of {sorted(PORTS)}")
-    return parts, answers[0]
+    return Where(address=answers[0], port=_port(parts))
 
 
 def permitted(address: Address, allowed: Sequence[Network]) -> bool:
@@ -39,9 +60,11 @@ def permitted(address: Address, allowed: Sequence[Network]) -> bool:
     bare = getattr(address, "ipv4_mapped", None) or address
     if _within(bare, allowed):
         return True
-    if isinstance(bare, IPv6Address) and any(bare in net for net in WRAPPING):
+    if isinstance(bare, IPv6Address) and bare not in GLOBAL_IPV6:
         return False
-    return bare.is_global and not bare.is_multicast
+    if bare not in EVEN_SO and _within(bare, NEVER):
+        return False
+    return (bare.is_global or bare in EVEN_SO) and not bare.is_multicast
 
 
 def _within(address: Address, allowed: Sequence[Network]) -> bool:
@@ -61,10 +84,25 @@ def _parts(url: str) -> SplitResult:
     return parts
 
 
-def _resolve(parts: SplitResult) -> list[Address]:
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _resolve(parts: SplitResult, seconds: float) -> list[Address]:
+    """The addresses of a name. The system's look-up knows no deadline: a slow one is left alone."""
+    answer: SimpleQueue[list[Any] | None] = SimpleQueue()
+    Thread(target=_look_up, args=(parts.hostname, _port(parts), answer), daemon=True).start()
     try:
-        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise Refused(f"{parts.hostname} has no address") from None
+        found = answer.get(timeout=seconds)
+    except Empty:
+        raise Refused(f"{parts.hostname} was not found within {seconds:.0f} s") from None
+    if not found:
+        raise Refused(f"{parts.hostname} has no address")
     return list(dict.fromkeys(ip_address(str(entry[4][0]).split("%")[0]) for entry in found))
+
+
+def _look_up(name: str, port: int, answer: SimpleQueue[list[Any] | None]) -> None:
+    try:
+        answer.put(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
+    except (OSError, UnicodeError):
+        answer.put(None)

@@ -74,4 +74,7 @@ def same_site(headers: Headers) -> bool:
     if said is not None:
         return said in ("same-origin", "none")
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+    try:
+        return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:
+        return False  # an origin that no browser would send

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 
 from app.workbooks import rows_of
@@ -12,7 +13,10 @@ from compliance.sampling.headings import known
 from compliance.sampling.sheets import Line, Sheet
 
 LARGEST_BYTES = 20_000_000
-_DELIMITERS = {",": "csv", ";": "csv (semicolons)", "\t": "tsv", "|": "csv (bars)"}
+_DELIMITERS = {",": "csv", ";": "csv", "\t": "tsv", "|": "csv"}
+_MOST_CONTROL = 0.05
+"""The share of control characters from which a file is no text: one NUL is a fault of its row."""
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f]")
 _HEADER_WITHIN = 60
 _EXPECTED = "expected a table as CSV, TSV or XLSX: export the report from the laboratory's system"
 
@@ -51,13 +55,15 @@ def _decoded(content: bytes, filename: str) -> tuple[str, tuple[str, ...]]:
     if not content.strip():
         raise InputError(f"{filename} is empty; {_EXPECTED}")
     wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))  # what Excel calls Unicode text
-    if not wide and (content.startswith(b"%PDF") or b"\x00" in content):
-        raise InputError(f"{filename} is not text; {_EXPECTED}")
+    notes: tuple[str, ...] = ()
     try:
-        return content.decode("utf-16" if wide else "utf-8-sig"), ()
+        text = content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
-        note = "the file is not UTF-8: it was read as Windows-1252"
-        return content.decode("cp1252", errors="replace"), (note,)
+        text = content.decode("cp1252", errors="replace")
+        notes = ("the file is not UTF-8: it was read as Windows-1252",)
+    if content.startswith(b"%PDF") or len(_CONTROL.findall(text)) > _MOST_CONTROL * len(text):
+        raise InputError(f"{filename} is not text; {_EXPECTED}")
+    return text, notes
 
 
 def _split(text: str, delimiter: str, filename: str) -> tuple[Line, ...]:

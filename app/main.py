@@ -15,12 +15,15 @@ from app.api import bills, findings, health, live, points, results, webhooks
 from app.deps import signed_in
 from app.headers import Guard
 from app.live import Hub
+from app.outermost import Outermost
 from app.pages import bills as bill_pages
 from app.pages import board, machines, session, upload
 from app.pages import findings as finding_pages
 from app.pages import points as point_pages
 from compliance.settings import Settings
 
+LARGEST_BODY = 100_000
+"""Of a request that is no upload, in bytes."""
 STATIC = Path(__file__).parent / "static"
 
 
@@ -32,9 +35,12 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,  # its redirects name whatever host the request claims
+        max_body_size=LARGEST_BODY,
         lifespan=_lifespan,
     )
     app.state.settings, app.state.engine, app.state.hub = settings, engine, hub
+    app.add_middleware(Outermost, engine=engine)
     app.add_middleware(Guard, base_url=settings.base_url)
     errors.install(app)
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")

@@ -61,8 +61,9 @@ class Handler(BaseHTTPRequestHandler):
         )
         page = (
             f"<!doctype html><html lang=en><meta charset=utf-8><title>Receiver</title>"
-            f"<style>{STYLE}</style><h1>Webhooks received</h1><p>{len(self.server.messages)} "
-            f"verified, {self.server.refused} refused.</p>{shown}</html>"
+            f"<style>{STYLE}</style><h1>Webhooks received</h1><p>{len(self.server.seen)} "
+            f"verified, {self.server.refused} refused; the last {KEEP} at most are shown.</p>"
+            f"{shown}</html>"
         )
         self._answer(200, page.encode())
 

@@ -113,6 +113,34 @@ def fact(signal: Signal, latest: Latest | None, *, now: datetime) -> dict[str, A
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mute:
+    """A gateway none of whose channels reports. at: its newest valid reading of the last day."""
+
+    gateway: str
+    channels: int
+    points: tuple[str, ...]
+    at: datetime | None
+
+
+def mute(tiles: Mapping[int, Tile]) -> tuple[Mute, ...]:
+    """The gateways that are silent as a whole, by name: it is not the instruments that fail."""
+    behind: dict[str, list[Tile]] = {}
+    for one in tiles.values():
+        if one.signal.gateway is not None:
+            behind.setdefault(one.signal.gateway, []).append(one)
+    return tuple(
+        Mute(
+            gateway=name,
+            channels=len(mine),
+            points=tuple(dict.fromkeys(one.signal.point for one in mine)),
+            at=max((one.at for one in mine if one.at), default=None),
+        )
+        for name, mine in sorted(behind.items())
+        if all(one.silent for one in mine)
+    )
+
+
 def silent(tiles: Mapping[int, Tile]) -> tuple[Tile, ...]:
     """The tiles without a valid reading, the longest silent first."""
     mute = [one for one in tiles.values() if one.silent]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -18,6 +19,10 @@ from compliance.sampling import results
 from compliance.sampling.sheets import LabReport
 
 LARGEST = 4_000_000
+TOO_LARGE = (
+    f"The file is larger than {LARGEST // 1_000_000} MB ({LARGEST:,} bytes), the most that is "
+    "taken at once; split it and send the parts one after the other."
+)
 SHOWN_ROWS = 12
 NAME_LENGTH = 200
 
@@ -37,14 +42,17 @@ class Group:
         return f"{place}, {self.fault.column}: {self.fault.found!r}, expected {self.fault.expected}"
 
 
-def report_of(db: Connection, scope: Scope, content: bytes, *, filename: str) -> LabReport:
+def report_of(
+    db: Connection, scope: Scope, content: bytes, *, filename: str, received_at: datetime
+) -> LabReport:
     """What a file says, read in the plant's zone. Raises: InputError when it is no table."""
     if len(content) > LARGEST:
         raise InputError(
             f"{filename} has {len(content):,} bytes; expected at most {LARGEST:,}: split the file"
         )
     sheet = labfiles.sheet(content, filename=filename)
-    return results.read(sheet, zone=ZoneInfo(places.zone(db, scope)))
+    zone = ZoneInfo(places.zone(db, scope))
+    return results.read(sheet, zone=zone, received_at=received_at)
 
 
 def grouped(faults: Sequence[Fault]) -> tuple[Group, ...]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 from app.templating import duration, parameter_shown, unit_shown, within
+from compliance.jobs.evaluate import REJOIN_US
 from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
+
+REJOIN = timedelta(microseconds=REJOIN_US)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +43,7 @@ def headline(case: Case | Screened) -> str:
     name = parameter_shown(case.parameter)
     unit = unit_shown(case.unit)
     limit = f"{case.limit} {unit}".strip()
-    length = f"for {duration(case.seconds)}" + ("" if case.settled else " so far")
+    length = f"for {duration(case.seconds)}" + (" so far" if is_running(case) else "")
     if case.kind == "possible_slug":
         return f"Possible slug: {within(case.parameter)} above {limit} {length}"
     if case.channel_id is None:
@@ -61,13 +66,22 @@ def facts(case: Case | Screened) -> str:
     return "; ".join(said)
 
 
+def is_running(case: Case | Screened) -> bool:
+    """Whether it goes on: what has ended and may only be joined by another does not."""
+    return not case.settled and case.open_ended
+
+
 def ending(case: Case | Screened) -> str:
-    """How it ends, where that needs a word: it has not, or the record does before it."""
+    """How it ends, where that needs a word: not yet, not for good yet, or only as the record."""
+    if is_running(case):
+        return "still going on"
     if case.settled:
         return "record ends (silence)" if case.open_ended else ""
-    if case.open_ended:
-        return "still going on"
-    return "still going on (within the limit for the moment, not yet settled)"
+    there = ZoneInfo(case.zone)
+    ended, joins = (
+        at.astimezone(there).strftime("%H:%M:%S") for at in (case.ends_at, case.ends_at + REJOIN)
+    )
+    return f"ended {ended}; within the limit since, may still join a new one until {joins}"
 
 
 def summary(

@@ -20,7 +20,7 @@ from compliance.model.register_map import Table
 from ingest.errors import BadReply, NoAnswer, NotConnected, Refused
 from ingest.plan import Block
 
-TIMEOUTS_BEFORE_CLOSE = 1
+TIMEOUTS_BEFORE_CLOSE = 2
 """A peer that stays silent this often in a row may be half-open: the socket is dropped."""
 
 _BITS = (1, 2)

@@ -36,6 +36,7 @@ def bill(viewer: SignedIn, scope: Visible, db: Db, number: str) -> dict[str, Any
             "amount": str(line.amount),
             "working": line.working,
             "sources": line.sources,
+            "samples": line.samples,
         }
         for line in found.lines
     ]

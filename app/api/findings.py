@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from app import auth
 from app.deps import Db, Now, Pool, SignedIn, Visible
-from app.wording import headline
+from app.inputs import SHORT, Id, Storable
+from app.once import Key, digest
+from app.wording import headline, is_running
+from compliance.enforcing.decisions import SHORTEST_REASON
 from compliance.jobs import decide
 from compliance.records import casefile, people
 from compliance.records.casefile import Case, Opened
@@ -19,24 +23,38 @@ from compliance.records.casefile import Case, Opened
 router = APIRouter(tags=["findings"])
 
 
+def _long_enough(reason: str) -> str:
+    if len(reason.strip()) < SHORTEST_REASON:
+        raise PydanticCustomError(
+            SHORT,
+            "{found} is too short; write at least {least} characters, it is read at a hearing",
+            {"found": repr(reason.strip()), "least": SHORTEST_REASON},
+        )
+    return reason
+
+
 class Opening(BaseModel):
     """What opens a violation: the detection, and why."""
 
     model_config = ConfigDict(extra="forbid")
 
-    detection: int
-    reason: Annotated[str, Field(max_length=5000)]
+    detection: Annotated[Id, Field(description="The number of the detection.")]
+    reason: Annotated[
+        Storable,
+        Field(max_length=5000, description="Why, in a sentence: it is read at a hearing."),
+        AfterValidator(_long_enough),
+    ]
 
 
 @router.get("/detections")
 def detections(
     scope: Visible,
     db: Db,
-    state: str = "",
-    cursor: int | None = None,
+    state: Literal["", "detected", "waiting", "opened", "explained", "joined"] = "",
+    cursor: Id | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
-    """Detections, newest first; ``next`` is the cursor of the following page."""
+    """Detections, the newest event first; ``next`` is the cursor of the following page."""
     states = (state,) if state else ()
     found = casefile.cases(db, scope, states=states, before_id=cursor, limit=limit)
     return {
@@ -46,7 +64,7 @@ def detections(
 
 
 @router.get("/detections/{detection_id}")
-def detection(scope: Visible, db: Db, detection_id: int) -> dict[str, Any]:
+def detection(scope: Visible, db: Db, detection_id: Id) -> dict[str, Any]:
     """One detection with its evidence."""
     found = casefile.case(db, scope, detection_id)
     return {**_case(found), "working": found.working, "evidence": found.evidence}
@@ -65,19 +83,21 @@ def violation(scope: Visible, db: Db, number: str) -> dict[str, Any]:
 
 
 @router.post("/violations", status_code=HTTPStatus.CREATED)
-def open_violation(
+def open_violation(  # noqa: PLR0913 - what a request brings
+    request: Request,
     viewer: SignedIn,
     scope: Visible,
     engine: Pool,
     at: Now,
     opening: Opening,
-    idempotency_key: Annotated[str | None, Header(max_length=200)] = None,
+    idempotency_key: Key = None,
 ) -> Response:
     """Open a violation from a detection. The same Idempotency-Key gives the same answer again."""
+    asked = digest(request, (opening.detection, opening.reason))
     with engine.connect() as db:
         casefile.case(db, scope, opening.detection)
         office = people.office(db, viewer.person_id)
-        known = people.answered(db, viewer.person_id, idempotency_key)
+        known = people.answered(db, viewer.person_id, idempotency_key, request_sha256=asked)
     auth.require(viewer, "decide")
     if known is not None:
         return JSONResponse(known, HTTPStatus.CREATED)
@@ -91,7 +111,7 @@ def open_violation(
     )
     with engine.begin() as db:
         answer = _opened(casefile.violation(db, scope, number))
-        people.answer(db, viewer.person_id, idempotency_key, answer)
+        people.answer(db, viewer.person_id, idempotency_key, answer, request_sha256=asked)
     return JSONResponse(answer, HTTPStatus.CREATED)
 
 
@@ -119,6 +139,7 @@ def _case(one: Case) -> dict[str, Any]:
         "open_ended": one.open_ended,
         "review": one.review,
         "settled": one.settled,
+        "running": is_running(one),
         "citation": one.citation,
         "authority": one.authority,
         "violation": one.violation,

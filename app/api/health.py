@@ -17,6 +17,8 @@ from compliance.records import health, outbox, schema
 router = APIRouter()
 
 LATE = timedelta(seconds=60)
+"""How long a process may give no sign of life before this installation counts as degraded."""
+LATER = {"retry-after": "5"}
 HERE = frozenset({"127.0.0.1", "::1"})
 
 
@@ -36,12 +38,13 @@ def ready(engine: Pool, at: Now) -> Response:
     except (StorageError, SQLAlchemyError) as error:
         reason = str(error) if isinstance(error, StorageError) else "the database does not answer"
         return JSONResponse(
-            {"status": "not ready", "reason": reason}, HTTPStatus.SERVICE_UNAVAILABLE
+            {"status": "not ready", "reason": reason}, HTTPStatus.SERVICE_UNAVAILABLE, LATER
         )
     late = [one.process for one in beats if at - one.at > LATE]
     return JSONResponse(
         {"status": "degraded" if late else "ok", "late": late},
         HTTPStatus.SERVICE_UNAVAILABLE if late else HTTPStatus.OK,
+        LATER if late else None,
     )
 
 

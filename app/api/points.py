@@ -9,6 +9,7 @@ from fastapi import APIRouter
 
 from app import charts
 from app.deps import Db, Now, Visible
+from app.inputs import Instant
 from app.limits import bounds
 from app.pages.points import chosen, span
 from compliance.errors import InputError
@@ -56,8 +57,8 @@ def point_readings(  # noqa: PLR0913 - what a request brings
     code: str,
     parameter: str = "",
     entry: str = "",
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Instant | None = None,
+    until: Instant | None = None,
 ) -> dict[str, Any]:
     """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 
 from app import auth
 from app.deps import Db, SignedIn
+from app.messages import seen
 from compliance.records import outbox
 
 router = APIRouter(tags=["webhooks"])
 
 
 @router.get("/webhooks/deliveries")
-def deliveries(viewer: SignedIn, db: Db, state: str = "") -> dict[str, Any]:
-    """The newest deliveries, each with its attempts."""
+def deliveries(
+    viewer: SignedIn, db: Db, state: Literal["", "waiting", "delivered", "dead"] = ""
+) -> dict[str, Any]:
+    """The newest deliveries of the city's events, each with its attempts."""
     auth.require(viewer, "operate")
     found = outbox.deliveries(db, city_id=viewer.city_id, state=state or None)
     return {
@@ -37,6 +40,6 @@ def deliveries(viewer: SignedIn, db: Db, state: str = "") -> dict[str, Any]:
                     for tried in one.attempts
                 ],
             }
-            for one in found
+            for one in (seen(viewer, every) for every in found)
         ]
     }

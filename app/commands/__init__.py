@@ -6,7 +6,10 @@ A command is imported when it is called, so that ``pretreat check`` starts witho
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from contextlib import suppress
+from typing import Any
 
 import typer
 import typer.main
@@ -33,9 +36,20 @@ HIDDEN = {"seed": "fill a fresh database with the demo's history"}
 MODULES = {"import": "import_site"}
 """Where a module cannot bear its command's name."""
 
+UNUSABLE, INTERRUPTED, CLOSED_PIPE = 2, 130, 141
+_LONGEST_REASON = 300
+
 
 class Lazy(TyperGroup):
     """Finds a subcommand's module when it is asked for."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
+        """Run the command; where nobody reads what it prints any more, end as others do then."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _close_output()
+            raise typer.Exit(CLOSED_PIPE) from None
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
         return list(COMMANDS)
@@ -64,9 +78,49 @@ def _root() -> None:
 
 
 def main() -> None:
-    """Run a command; whatever goes wrong is one sentence and exit code 2."""
+    """Run a command; whatever goes wrong is one sentence and exit code 2.
+
+    A fault of our own is told as such; its traceback is printed where PRETREAT_TRACEBACK is 1.
+    """
     try:
-        pretreat(prog_name="pretreat")
+        try:
+            pretreat(prog_name="pretreat")
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except ComplianceError as error:
-        print(f"pretreat: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        _close_output()
+        sys.exit(CLOSED_PIPE)
+    except Exception as error:
+        # The outermost frame of a process: nothing passes it but a sentence.
+        if os.environ.get("PRETREAT_TRACEBACK") == "1":
+            raise
+        if isinstance(error, OSError):
+            _close_output()  # what a full disk did not take is not tried again
+        _end(_fault(error))
+
+
+def _fault(error: Exception) -> str:
+    name = sys.argv[1] if len(sys.argv) > 1 and sys.argv[1] in COMMANDS | HIDDEN else ""
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    if len(reason) > _LONGEST_REASON:
+        reason = f"{reason[:_LONGEST_REASON]}…"
+    return (
+        f"an unexpected fault in pretreat {name}".rstrip() + f" ({reason}); please report it with "
+        "the command and the file (PRETREAT_TRACEBACK=1 shows where it arose)"
+    )
+
+
+def _end(sentence: str) -> None:
+    print(f"pretreat: {sentence}", file=sys.stderr)
+    sys.exit(UNUSABLE)
+
+
+def _close_output() -> None:
+    """Let the interpreter flush into nothing when it ends."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

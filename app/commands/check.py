@@ -12,8 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from app.commands.paper import paper
 from app.historian import examination, exports
 from compliance.errors import InputError
+from compliance.model.faults import brief
 from compliance.model.parameters import Parameter, parameter
 from compliance.rules.book import book
 
@@ -56,7 +58,7 @@ def check(
         zone=_zone(tz), fold=_fold(fold), interval_us=_microseconds(interval, "--interval", least=1)
     )
     rejoin_us = _microseconds(rejoin, "--rejoin", least=0) or 0
-    usual = dict(_baseline(text) for text in baseline or [])
+    usual = _baselines(baseline or [])
     file = exports.read(readings, manner)
     found = examination.examine(file, books, rejoin_us=rejoin_us, baselines=usual)
     report = examination.report(found, zone=manner.zone)
@@ -90,6 +92,18 @@ def _microseconds(seconds: float | None, option: str, *, least: int) -> int | No
     return round(seconds * 1e6)
 
 
+def _baselines(texts: list[str]) -> dict[tuple[str, Parameter], float]:
+    found: dict[tuple[str, Parameter], float] = {}
+    for text in texts:
+        of, value = _baseline(text)
+        if found.setdefault(of, value) != value:
+            raise InputError(
+                f"--baseline is {brief(text)!r}, a second value for {brief(of[0])}:{of[1].value}; "
+                "expected one: leave the other out"
+            )
+    return found
+
+
 def _baseline(text: str) -> tuple[tuple[str, Parameter], float]:
     name, _, number = text.rpartition("=")
     point, _, kind = name.rpartition(":")
@@ -97,28 +111,31 @@ def _baseline(text: str) -> tuple[tuple[str, Parameter], float]:
         value = Decimal(number)
     except InvalidOperation:
         value = Decimal("NaN")
-    if not point or not value.is_finite() or value <= 0:
+    if not point or not value.is_finite() or not 1e-46 < float(value) < 1e39:
         raise InputError(
-            f"--baseline is {text!r}, expected POINT:PARAMETER=VALUE such as MH-1:flow=40"
+            f"--baseline is {brief(text)!r}, expected POINT:PARAMETER=VALUE such as MH-1:flow=40"
         )
     return (point, parameter(kind)), float(value)
 
 
 def _print(report: dict[str, Any]) -> None:
-    console = Console()
+    console = paper()
     _print_findings(console, report["findings"], report["ordinances"])
+    if not any(row["good"] for row in report["coverage"]):
+        console.print("No reading could be judged: all of them are flagged.")
     table = Table(title="Coverage", title_justify="left", box=SIMPLE_HEAD)
     for heading in ("point", "parameter", "readings", "good", "flagged", "gaps", "completeness"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for row in report["coverage"]:
         cells = [row[key] for key in ("point", "parameter", "readings", "good", "flagged")]
         table.add_row(*(str(cell) for cell in cells), str(len(row["gaps"])), row["completeness"])
     console.print(table)
     for entry in report["not_evaluated"]:
         span = f", {entry['from']} to {entry['to']}" if entry["from"] else ""
-        console.print(f"Not evaluated: {entry['parameter']}: {entry['reason']}{span}", markup=False)
+        line = f"Not evaluated: {entry['parameter']}: {entry['reason']}{span}"
+        console.print(line, soft_wrap=True)
     for warning in report["warnings"]:
-        console.print(f"Warning: {warning}", markup=False)
+        console.print(f"Warning: {warning}", soft_wrap=True)
 
 
 def _print_findings(
@@ -129,7 +146,7 @@ def _print_findings(
         return
     table = Table(title="Findings", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("rule", "point", "from", "beyond", "worst", "limit"):
-        table.add_column(heading, no_wrap=True)
+        table.add_column(heading, overflow="fold", no_wrap=heading == "from")
     table.add_column("note")
     for row in findings:
         notes = [
@@ -141,7 +158,7 @@ def _print_findings(
         table.add_row(
             row["rule"],
             row["point"],
-            row["starts_at"][:19].replace("T", " "),
+            row["starts_at"],
             f"{row['seconds_beyond']} s",
             f"{row['worst']} {row['unit']}",
             f"{'≥' if row['side'] == 'below' else '≤'} {row['limit']}",
@@ -149,4 +166,4 @@ def _print_findings(
         )
     console.print(table)
     for citation in dict.fromkeys(f"{row['rule']}: {row['citation']}" for row in findings):
-        console.print(citation, markup=False, highlight=False)
+        console.print(citation, soft_wrap=True)

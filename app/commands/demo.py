@@ -32,7 +32,7 @@ from compliance.records.engine import make_engine, verify
 from compliance.settings import Settings
 from ingest import scenario as scenarios
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 DATABASE = "pretreat_demo"
 FIRST_SIMULATED_PORT = 15021

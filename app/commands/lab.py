@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from app.commands.paper import paper
 from app.labfiles import sheet
 from compliance.errors import InputError
 from compliance.sampling.results import read, to_json
@@ -34,7 +35,8 @@ def lab(
     Example: pretreat lab results.csv --tz America/Chicago --json
     """
     content = _content(file)
-    report = read(sheet(content, filename=file), zone=_zone(tz))
+    received_at = datetime.now(UTC)
+    report = read(sheet(content, filename=file), zone=_zone(tz), received_at=received_at)
     if as_json:
         print(json.dumps(to_json(report), ensure_ascii=False, indent=1))
     else:
@@ -63,14 +65,19 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def _print(report: LabReport) -> None:
-    console = Console(soft_wrap=True)
-    table = Table(title=f"{len(report.accepted)} of {report.rows} rows accepted")
+    console = paper()
+    table = Table(title=_title(report))
     for name in SHOWN:
-        table.add_column(name)
+        table.add_column(name, overflow="fold")
     for one in to_json(report)["accepted"]:
         table.add_row(*(str(one[name]) if one[name] is not None else "–" for name in SHOWN))
     console.print(table)
     for fault in report.rejected:
-        console.print(f"rejected: {fault}", markup=False, highlight=False)
+        console.print(f"rejected: {fault}", soft_wrap=True)
     for warning in report.warnings:
-        console.print(f"note: {warning}", markup=False, highlight=False)
+        console.print(f"note: {warning}", soft_wrap=True)
+
+
+def _title(report: LabReport) -> str:
+    rows = "1 row" if report.rows == 1 else f"{report.rows} rows"
+    return f"{len(report.accepted)} of {rows} accepted"

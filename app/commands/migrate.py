@@ -11,7 +11,7 @@ from compliance import settings
 from compliance.records import schema, timescale
 from compliance.records.engine import opened
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 
 @command.callback(invoke_without_command=True)

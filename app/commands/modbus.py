@@ -13,11 +13,13 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as Grid
 
+from app.commands.paper import paper
 from compliance import settings
 from compliance.errors import InputError
+from compliance.model.faults import brief
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR
 from compliance.model.readings import reasons
 from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from ingest import commission, library, scenario, simulator
@@ -25,10 +27,11 @@ from ingest.client import Link
 from ingest.commission import Shown
 from ingest.decode import Decoded, decode
 
-command = typer.Typer(no_args_is_help=True)
+command = typer.Typer(no_args_is_help=True, add_completion=False)
 
 T = TypeVar("T")
-_WIDTH_OF_A_FILE = 160
+_LARGEST_POWER = 30
+_LONGEST_WORD = 600  # of decimal digits: a register string of 125 words has as many
 _DIGITS_SHOWN = 12
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
 Address = Annotated[str, typer.Argument(metavar="HOST[:PORT]")]
@@ -201,9 +204,11 @@ def _instant(text: str) -> datetime:
         instant = datetime.fromisoformat(text)
     except ValueError:
         instant = None
-    if instant is None or instant.tzinfo is None:
+    is_usable = instant and instant.tzinfo and FIRST_YEAR <= instant.year <= LAST_YEAR
+    if instant is None or not is_usable:
         raise InputError(
-            f"--start is {text!r}; expected an instant with offset, such as 2026-03-01T08:00-06:00"
+            f"--start is {brief(text)!r}; expected an instant with offset from {FIRST_YEAR} to "
+            f"{LAST_YEAR}, such as 2026-03-01T08:00-06:00"
         )
     return instant
 
@@ -211,18 +216,29 @@ def _instant(text: str) -> datetime:
 def _host_port(address: str) -> tuple[str, int]:
     host, colon, port = address.rpartition(":")
     if not colon:
-        return address, 502
-    if not port.isdecimal() or not 0 < int(port) < 65536 or not host:
-        raise InputError(f"{address!r} is no HOST[:PORT]; expected such as 127.0.0.1:15021")
+        host, port = address, "502"
+    is_port = re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65536
+    if not is_port or not _is_name(host):
+        raise InputError(f"{brief(address)!r} is no HOST[:PORT]; expected such as 127.0.0.1:15021")
     return host.strip("[]"), int(port)
 
 
+def _is_name(host: str) -> bool:
+    """Whether a resolver can be asked for a host; it throws at empty and overlong labels."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
 def _word(text: str, *, what: str) -> int:
-    if re.fullmatch(r"[0-9]+", text):
+    if len(text) <= _LONGEST_WORD and re.fullmatch(r"[0-9]+", text):
         return int(text)
-    if re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
+    if len(text) <= _LONGEST_WORD and re.fullmatch(r"0[xX][0-9a-fA-F]+", text):
         return int(text, 16)
-    raise InputError(f"{what} is {text!r}; expected a decimal or 0x hexadecimal number, unsigned")
+    raise InputError(
+        f"{what} is {brief(text)!r}; expected a decimal or 0x hexadecimal number, unsigned"
+    )
 
 
 def _decimal(text: str, what: str) -> Decimal:
@@ -230,9 +246,17 @@ def _decimal(text: str, what: str) -> Decimal:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite():
-        raise InputError(f"{what} is {text!r}; expected a number such as 0.1")
+    if not number.is_finite() or abs(_power(number)) > _LARGEST_POWER:
+        raise InputError(
+            f"{what} is {brief(text)!r}; expected a number such as 0.1, from "
+            f"1e-{_LARGEST_POWER} to 1e{_LARGEST_POWER}"
+        )
     return number
+
+
+def _power(number: Decimal) -> int:
+    """The power of ten of a number; of a zero, the one it is written with."""
+    return int(number.as_tuple().exponent) if number.is_zero() else number.adjusted()
 
 
 def _plain(value: Decimal | None) -> str | None:
@@ -334,8 +358,5 @@ def _print_grid(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None
     for head in heads:
         grid.add_column(head, overflow="fold", no_wrap=head in ("register", "entry", "name"))
     for row in rows:
-        grid.add_row(*(escape(cell) for cell in row))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_WIDTH_OF_A_FILE)
-    console.print(grid)
+        grid.add_row(*row)
+    paper().print(grid)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from app.commands.paper import paper
 from compliance.errors import InputError, NotInForce
 from compliance.rules.book import AnyVersion, books, find, parse, schema, versions
 from compliance.rules.effective import in_force
@@ -55,7 +55,7 @@ def list_rules(as_json: Json = False) -> None:
             row["authority"],
             row["judged_by"],
         )
-    Console().print(table)
+    paper().print(table)
 
 
 @command.command("show")
@@ -79,15 +79,15 @@ def show(
     if as_json:
         print(json.dumps(content, ensure_ascii=False, indent=1))
         return
-    console = Console()
+    console = paper()
     for name, value in content.items():
         if name != "versions":
-            console.print(f"{name}: {_plain(value)}", markup=False, highlight=False)
+            console.print(f"{name}: {_plain(value)}", soft_wrap=True)
     if not shown:
-        console.print("versions: none loaded: no limit in force", markup=False)
+        console.print("versions: none loaded: no limit in force", soft_wrap=True)
     for version in content["versions"]:
         line = ", ".join(f"{key} {_plain(value)}" for key, value in version.items())
-        console.print(f"version: {line}", markup=False, highlight=False)
+        console.print(f"version: {line}", soft_wrap=True)
 
 
 @command.command("check")
@@ -108,7 +108,7 @@ def check(
     if file is None:
         raise InputError("rules check needs a FILE.yaml, or --schema")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not text in UTF-8"
         raise InputError(f"{file} cannot be read ({why}); expected a rulebook in YAML") from None

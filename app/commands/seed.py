@@ -29,7 +29,7 @@ from compliance.records.engine import opened
 from compliance.sampling import results
 from ingest import scenario as scenarios
 
-command = typer.Typer(hidden=True)
+command = typer.Typer(hidden=True, add_completion=False)
 
 HISTORY = timedelta(days=92)
 

@@ -21,7 +21,7 @@ from compliance.records import schema
 from compliance.records.engine import opened
 from compliance.settings import load
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 

@@ -20,7 +20,7 @@ command = typer.Typer(add_completion=False, no_args_is_help=True)
 
 @command.callback()
 def _users() -> None:
-    """People who may sign in. Example: pretreat user add ana --name "Ana Ruiz" --role coordinator"""
+    """People who may sign in. Example: pretreat user add ana --name Ana --role coordinator"""
 
 
 @command.command()
@@ -46,7 +46,7 @@ def add(
                 owners = {owner.name: owner.id for owner in days.users(db)}
                 if user and user not in owners:
                     raise InputError(
-                        f"there is no industrial user {user!r}; expected one of: {', '.join(owners)}"
+                        f"there is no industrial user {user!r}; there are: {', '.join(owners)}"
                     )
                 people.add(
                     db,

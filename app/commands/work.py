@@ -18,7 +18,7 @@ from compliance.jobs import loop
 from compliance.records import schema
 from compliance.records.engine import opened
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 
 class Part(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.historian.times import Ints
 from compliance.errors import InputError
-from compliance.model.faults import Fault
+from compliance.model.faults import Fault, brief
 from compliance.model.parameters import CONCENTRATIONS, Parameter, parameter
 from compliance.model.readings import Quality
 from compliance.model.units import Unit, dimension, unit
@@ -28,7 +29,10 @@ _QUALITY = {
     "missing": Quality.MISSING_MARK,
     "maintenance": Quality.MAINTENANCE,
 }
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_SMALLEST, _LARGEST = 1e-46, 1e39
+"""Wider than a 32-bit float, the most that an instrument says; beyond it sums overflow."""
+_LONGEST_NUMBER, _LONGEST_NAME = 60, 200
 _NOT_A_NUMBER = frozenset({"", "nan", "inf", "+inf", "-inf", "infinity", "-infinity"})
 _KIND = {
     Parameter.PH: "ph",
@@ -136,12 +140,13 @@ class Columns:
             own = self.unit.meanings[self.unit.codes[at]]
             wanted = _KIND.get(kind) if isinstance(kind, Parameter) else None
             if isinstance(own, Unit) and wanted not in (None, dimension(own)):
+                named = brief(str(frame["parameter"].iloc[at]))
                 for row in np.flatnonzero(pair == number)[:NAMED_FAULTS]:
                     yield Fault(
                         row=int(rows[row]),
                         column="unit",
                         found=str(frame["unit"].iloc[row]),
-                        expected=f"a unit of {wanted} for {frame['parameter'].iloc[row]}, such as "
+                        expected=f"a unit of {wanted} for {named}, such as "
                         + next(u.value for u in Unit if dimension(u) == wanted),
                         repair="correct the unit or the parameter",
                     )
@@ -156,6 +161,8 @@ def _same(column: Column) -> NDArray[np.intp]:
 def _point(text: str) -> str:
     if not text:
         raise InputError("expected a name")
+    if len(text) > _LONGEST_NAME or any(unicodedata.category(sign) == "Cc" for sign in text):
+        raise InputError(f"expected a name of at most {_LONGEST_NAME} printable characters")
     return text
 
 
@@ -177,5 +184,9 @@ def _number(text: str) -> float:
     if text.casefold() in _NOT_A_NUMBER:
         return np.nan
     if not _NUMBER.fullmatch(text):
-        raise InputError("expected a plain decimal number such as 7.25")
-    return float(text)
+        raise InputError("expected a plain decimal number such as 7.25, in the digits 0 to 9")
+    value = float(text)
+    is_zero = not re.search("[1-9]", text.casefold().split("e")[0])
+    if len(text) > _LONGEST_NUMBER or not (is_zero or _SMALLEST < abs(value) < _LARGEST):
+        raise InputError("expected a number that an instrument can show, from 1e-46 to 1e39")
+    return value

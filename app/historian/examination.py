@@ -16,6 +16,7 @@ from compliance.errors import InputError, NotInForce
 from compliance.judging import slugs
 from compliance.judging.excursions import SILENT_INTERVALS
 from compliance.judging.judge import Origin, edges, judge_series, usable
+from compliance.model.faults import brief
 from compliance.model.findings import Authority, Exceedance
 from compliance.model.parameters import Parameter
 from compliance.model.periods import day_of, from_us
@@ -73,9 +74,9 @@ def examine(
 
     baselines: the usual value of a point's parameter, for slug screening, in the file's unit.
 
-    Raises: InputError when a baseline names what the file does not have.
+    Raises: InputError when a baseline names what the file does not have or nobody screens.
     """
-    _check_baselines(file, baselines)
+    _check_baselines(file, books, baselines)
     found = Examination(ordinances=tuple(book.name for book in books), warnings=list(file.warnings))
     for one in file.series:
         judged = usable(one.series, one.parameter)
@@ -89,14 +90,33 @@ def examine(
     return found
 
 
-def _check_baselines(file: ReadingFile, baselines: Baselines) -> None:
+def _check_baselines(file: ReadingFile, books: Sequence[RuleBook], baselines: Baselines) -> None:
+    """Refuse a baseline that nothing would be compared with: ignored, it would seem to count."""
     present = {(one.point, one.parameter) for one in file.series}
+    metered = {
+        (one.point, one.parameter) for one in file.series if one.source is SampleSource.METER
+    }
     for point, kind in baselines:
+        named = f"--baseline names {brief(point)}:{kind.value}, which"
         if (point, kind) not in present:
             raise InputError(
-                f"--baseline names {point}:{kind.value}, which the file does not have; expected "
-                "a point and parameter of the file"
+                f"{named} the file does not have; expected a point and parameter of the file"
             )
+        if kind not in slugs.SCREENED:
+            raise InputError(
+                f"{named} is not screened for slugs; expected flow or a concentration: leave it out"
+            )
+        if (point, kind) not in metered:
+            raise InputError(
+                f"{named} the file has from samples only; expected a parameter with meter rows, "
+                "on which slugs are screened: leave it out"
+            )
+    if baselines and not any(book.of(SlugRule) for book in books):
+        names = ", ".join(book.name for book in books)
+        raise InputError(
+            f"--baseline is of no use under {names}, which screens no slugs; expected a rulebook "
+            "that does, such as prescott: leave it out"
+        )
 
 
 def _coverage(one: FileSeries, judged: Series) -> Coverage:

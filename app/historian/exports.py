@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import re
-import sys
-import warnings as python_warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,19 +13,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from app.historian import contents
 from app.historian.columns import NAMED_FAULTS, Columns
 from app.historian.times import Ints, Mask, Times, read_times, second_pass
 from compliance.errors import InputError, UnitMismatch
 from compliance.judging.judge import convert
 from compliance.model.faults import Fault
 from compliance.model.parameters import Parameter
-from compliance.model.periods import from_us
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR, from_us
 from compliance.model.readings import Quality, Series
 from compliance.model.units import Unit, linear
 from compliance.rules.schema import SampleSource
-
-REQUIRED = ("at", "point", "parameter", "value", "unit")
-OPTIONAL = {"quality": "good", "sample_type": "meter"}
 
 LONE_INTERVAL_US = 60_000_000
 """The interval of a series of one reading, unless one is given."""
@@ -84,7 +77,7 @@ def read(path: str, manner: Manner) -> ReadingFile:
     Raises: InputError: no such file, not a table, columns missing, or the first five bad rows.
     """
     name = "standard input" if path == "-" else Path(path).name
-    return parse(_content(path, name), name, manner)
+    return parse(contents.content(path, name), name, manner)
 
 
 def parse(content: bytes, name: str, manner: Manner) -> ReadingFile:
@@ -92,7 +85,8 @@ def parse(content: bytes, name: str, manner: Manner) -> ReadingFile:
 
     Raises: InputError.
     """
-    frame = _frame(content, name)
+    frame = contents.frame(content, name)
+    _refuse(list(contents.comments(frame)), name)
     rows = frame.index.to_numpy() + 2
     columns = Columns.of(frame)
     times = read_times(frame["at"], manner.zone)
@@ -107,65 +101,6 @@ def parse(content: bytes, name: str, manner: Manner) -> ReadingFile:
     order = _without_repeats(order, at_us, columns, rows=rows, name=name, warnings=warnings)
     series = tuple(_series(order, at_us, columns, manner))
     return ReadingFile(series=series, warnings=tuple(warnings))
-
-
-def _content(path: str, name: str) -> bytes:
-    try:
-        content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    except (OSError, EOFError) as error:
-        why = getattr(error, "strerror", None) or str(error) or "the file is cut short"
-        raise InputError(
-            f"{name} cannot be read ({why}); expected a CSV of readings, gzip or not"
-        ) from None
-
-
-def _frame(content: bytes, name: str) -> pd.DataFrame:
-    header = content[:4096].split(b"\n", maxsplit=1)[0]
-    separator = max((",", ";", "\t"), key=lambda mark: header.count(mark.encode()))
-    try:
-        with python_warnings.catch_warnings():
-            python_warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
-                io.BytesIO(content), sep=separator, dtype=str, na_filter=False, index_col=False,
-                skip_blank_lines=False, encoding=_encoding(content),
-            )  # fmt: skip
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning) as error:
-        raise InputError(f"{name}: {_table_fault(str(error))}") from None
-    except (UnicodeDecodeError, ValueError):
-        raise InputError(f"{name} is not text; expected a CSV, in UTF-8") from None
-    frame.columns = [str(column).strip().casefold() for column in frame.columns]
-    missing = [column for column in REQUIRED if column not in frame.columns]
-    if missing:
-        raise InputError(
-            f"{name}, row 1: found the columns {', '.join(frame.columns)}, expected "
-            f"{', '.join(REQUIRED)}; add {', '.join(missing)}"
-        )
-    for column, usual in OPTIONAL.items():
-        frame[column] = frame[column].replace("", usual) if column in frame else usual
-    blank = (frame[list(REQUIRED)] == "").all(axis=1)
-    return frame.loc[~blank]
-
-
-def _encoding(content: bytes) -> str:
-    """UTF-8, or what Windows writes: UTF-16 with its mark, else code page 1252."""
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "utf-16"
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8-sig"
-
-
-def _table_fault(said: str) -> str:
-    fields = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said)
-    if fields:
-        expected, row, saw = fields.groups()
-        return f"row {row}: found {saw} fields, expected {expected} as in the header; quote commas"
-    if "No columns" in said:
-        return f"the file is empty; expected a header {','.join(REQUIRED)} and rows"
-    return "rows have more fields than the header; name every column and quote commas"
 
 
 def _instants(
@@ -195,6 +130,7 @@ def _instants(
 def _time_faults(frame: pd.DataFrame, rows: Ints, times: Times, undecided: Mask) -> Iterator[Fault]:
     for mask, expected, repair in (
         (times.malformed, "a date with a time such as 2026-03-01T08:00:00-06:00", "rewrite it"),
+        (times.distant, f"a year from {FIRST_YEAR} to {LAST_YEAR}", "correct the year"),
         (times.impossible, "a day and time that exist", "correct the date or the time"),
         (
             times.skipped,
@@ -245,7 +181,11 @@ def _without_repeats(
                 f"{name}, row {rows[two]}, column at: the same point, parameter and instant as row "
                 f"{rows[one]} with another value, expected one; remove the wrong row"
             )
-    warnings.append(f"{len(later)} rows repeat another one and count once")
+    warnings.append(
+        "1 row repeats another one and counts once"
+        if len(later) == 1
+        else f"{len(later)} rows repeat another one and count once"
+    )
     return np.delete(order, later)
 
 

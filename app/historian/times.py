@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR
+
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-_FORM = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?"
-_OFFSET = r".*(?:Z|[+-]\d\d(?::?\d\d)?)$"
+_FORM = (  # written out as [0-9]: \d knows the digits of every script
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?"
+    r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
+)
+_OFFSET = r".*(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 _NEVER = np.iinfo(np.int64).min
 
 
@@ -30,6 +35,7 @@ class Times:
     second_us: Ints
     local_us: Ints
     malformed: Mask  # not a date with a time
+    distant: Mask  # in a year of no record
     impossible: Mask  # 30 February, 25:00
     skipped: Mask  # does not exist where the clock goes forward
     naive: Mask  # without an offset
@@ -42,7 +48,7 @@ class Times:
 
     @property
     def bad(self) -> Mask:
-        bad: Mask = self.malformed | self.impossible | self.skipped
+        bad: Mask = self.malformed | self.distant | self.impossible | self.skipped
         return bad
 
 
@@ -52,10 +58,14 @@ def read_times(column: pd.Series[str], zone: ZoneInfo) -> Times:
     texts = pd.Series(distinct, dtype="object").astype("str").str.strip()
     texts = texts.str.replace(r"\s+(?=[Z+-])", "", regex=True).str.replace("z", "Z", regex=False)
     formed = texts.str.fullmatch(_FORM).to_numpy(bool)
-    naive = formed & ~texts.str.slice(10).str.fullmatch(_OFFSET).to_numpy(bool)
+    years = texts[formed].str.slice(0, 4).astype("int64").to_numpy()
+    distant = np.zeros(len(texts), np.bool_)
+    distant[formed] = (years < FIRST_YEAR) | (years > LAST_YEAR)
+    read = formed & ~distant
+    naive = read & ~texts.str.slice(10).str.fullmatch(_OFFSET).to_numpy(bool)
     us = np.full(len(texts), _NEVER)
-    us[formed] = _us(pd.to_datetime(texts[formed], format="ISO8601", utc=True, errors="coerce"))
-    impossible = formed & (us == _NEVER)
+    us[read] = _us(pd.to_datetime(texts[read], format="ISO8601", utc=True, errors="coerce"))
+    impossible = read & (us == _NEVER)
     local = us.copy()
     at = np.flatnonzero(naive & ~impossible)
     first, second = us.copy(), us.copy()
@@ -65,6 +75,7 @@ def read_times(column: pd.Series[str], zone: ZoneInfo) -> Times:
         second_us=second[codes],
         local_us=local[codes],
         malformed=~formed[codes],
+        distant=distant[codes],
         impossible=impossible[codes],
         skipped=((first == _NEVER) & naive & ~impossible)[codes],
         naive=naive[codes],

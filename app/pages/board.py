@@ -12,14 +12,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from app import auth
+from app import auth, messages
 from app.deps import Db, Now, SignedIn, Visible
 from app.limits import bounds
 from app.templating import page
-from app.tiles import Tile, ordered, silent, tile
+from app.tiles import Tile, mute, ordered, silent, tile
 from app.wording import facts, headline, names
 from compliance.model.sites import Viewer
-from compliance.records import board, casefile, outbox, places, readings
+from compliance.records import board, casefile, health, outbox, places, readings
 from compliance.records.casefile import Case, Screened
 from compliance.records.scope import Scope
 
@@ -27,6 +27,8 @@ router = APIRouter()
 
 OFFICE_CLOSES = time(16)
 NEWEST = timedelta(hours=24)
+NO_SIGN_OF_LIFE = timedelta(seconds=15)
+"""Three beats missed: a page says so then; ``/readyz`` gives a process a minute."""
 WEEK = timedelta(days=7)
 AFTERWARDS = timedelta(hours=6)
 NOTEWORTHY = ("reached", "projected", "approaching")
@@ -52,6 +54,8 @@ def overnight(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
             ],
             **_slugs(db, scope, since=since, at=at),
             "silent": silent(tiles),
+            "mute": mute(tiles),
+            "ingest_lives": _ingest_lives(db, at),
             "shares": shares(board.triggers(db, scope, states=(*NOTEWORTHY, "below"))),
             "failing": _failing(db, viewer),
             "users": _users(db, scope, tiles),
@@ -77,6 +81,11 @@ def live(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now) ->
         "live.html",
         {"zone": places.zone(db, scope), "now": at, "points": by_point},
     )
+
+
+def _ingest_lives(db: Connection, at: datetime) -> bool:
+    beats = [one for one in health.beats(db) if one.process.startswith("ingest")]
+    return any(at - one.at <= NO_SIGN_OF_LIFE for one in beats)
 
 
 def told(case: Case | Screened) -> dict[str, Any]:
@@ -145,11 +154,13 @@ def _chart_of(one: Screened, at: datetime) -> str:
     return address if end > at else f"{address}&until={quote(end.isoformat())}"
 
 
-def _failing(db: Connection, viewer: Viewer) -> list[outbox.Endpoint]:
+def _failing(db: Connection, viewer: Viewer) -> list[tuple[outbox.Endpoint, str]]:
+    """Receivers that fail, each with what the viewer may know of its address."""
     if not auth.may(viewer, "operate"):
         return []
     ends = outbox.endpoints(db, city_id=viewer.city_id)
-    return [one for one in ends if one.failing_since or one.state != "working"]
+    failing = [one for one in ends if one.failing_since or one.state != "working"]
+    return [(one, messages.receiver(viewer, one)) for one in failing]
 
 
 def _users(db: Connection, scope: Scope, tiles: dict[int, Tile]) -> list[dict[str, Any]]:

@@ -6,17 +6,18 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection
 
 from app import auth
 from app.deps import Db, Now, Pool, SignedIn, Visible
 from app.evidence import Line, around, papers_of
+from app.inputs import Id, Storable
 from app.pages.board import told
 from app.pages.points import span
 from app.templating import page
-from app.wording import ending
+from app.wording import ending, is_running
 from compliance.enforcing.decisions import DECIDED, Decision
 from compliance.errors import Refused
 from compliance.jobs import decide
@@ -35,10 +36,10 @@ def queue(
     request: Request,
     scope: Visible,
     db: Db,
-    state: Annotated[str, Query(pattern="^(detected|waiting|opened|explained|joined|)$")] = "",
-    before: int | None = None,
+    state: Literal["", "detected", "waiting", "opened", "explained", "joined"] = "",
+    before: Id | None = None,
 ) -> Response:
-    """Detections, newest first."""
+    """Detections, the newest event first."""
     states = (state,) if state else ()
     found = casefile.cases(db, scope, states=states, before_id=before, limit=50)
     return page(
@@ -56,7 +57,7 @@ def queue(
 
 @router.get("/detections/{detection_id}")
 def detection(
-    request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now, detection_id: int
+    request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now, detection_id: Id
 ) -> Response:
     """One detection with its evidence; those who may decide find the form."""
     case = casefile.case(db, scope, detection_id)
@@ -71,9 +72,9 @@ def decided(  # noqa: PLR0913 - what a request brings
     scope: Visible,
     engine: Pool,
     at: Now,
-    detection_id: int,
+    detection_id: Id,
     decision: Annotated[Literal["open", "explain", "wait"], Form()],
-    reason: Annotated[str, Form(max_length=5000)] = "",
+    reason: Annotated[Storable, Form(max_length=5000)] = "",
 ) -> Response:
     """A person's decision; the answer leads to what it made, or says what is missing."""
     with engine.connect() as db:
@@ -144,6 +145,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         "lines": lines,
         "analysis": analysis,
         "ending": ending(case),
+        "running": is_running(case),
         "papers": papers_of(db, case.channel_id, at=case.worst_at) if case.channel_id else None,
         "steps": casefile.timeline(db, f"detection:{case.id}"),
         "decided": case.state in DECIDED,

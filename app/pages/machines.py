@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
-from app import auth
+from app import apidocs, auth, messages
 from app.deps import Db, Now, SignedIn, Visible
 from app.maps import laid_out
-from app.pages.board import newest_tiles
+from app.pages.board import NO_SIGN_OF_LIFE, newest_tiles
 from app.templating import page
 from compliance.records import board, health, outbox, places, timescale
 
 router = APIRouter()
 
-LATE = timedelta(seconds=60)
 WATCHED = timedelta(days=7)
 
 
@@ -27,14 +26,16 @@ def webhooks(
     viewer: SignedIn,
     scope: Visible,
     db: Db,
-    state: Annotated[str, Query(pattern="^(waiting|delivered|dead|)$")] = "",
+    state: Literal["", "waiting", "delivered", "dead"] = "",
 ) -> Response:
     """Receivers and deliveries, each attempt with what was sent and what came back."""
     auth.require(viewer, "operate")
+    ends = outbox.endpoints(db, city_id=viewer.city_id)
+    found = outbox.deliveries(db, city_id=viewer.city_id, state=state or None)
     context = {
         "zone": places.zone(db, scope),
-        "endpoints": outbox.endpoints(db, city_id=viewer.city_id),
-        "deliveries": outbox.deliveries(db, city_id=viewer.city_id, state=state or None),
+        "endpoints": [(one, messages.receiver(viewer, one)) for one in ends],
+        "deliveries": [messages.seen(viewer, one) for one in found],
         "counts": outbox.counts(db, city_id=viewer.city_id),
         "state": state,
     }
@@ -66,7 +67,7 @@ def all_right(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
     faults = health.faults(db, since=at - WATCHED)
     held = board.quarantined(db, since=at - WATCHED)
     counts = outbox.counts(db, city_id=viewer.city_id)
-    late = [one for one in beats if at - one.at > LATE]
+    late = [one for one in beats if at - one.at > NO_SIGN_OF_LIFE]
     context: dict[str, Any] = {
         "zone": places.zone(db, scope),
         "now": at,
@@ -86,7 +87,13 @@ def all_right(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
 @router.get("/api/docs")
 def docs(request: Request) -> Response:
     """The API's routes, readable."""
-    return page(request, "api.html", {"paths": request.app.openapi()["paths"]})
+    described = request.app.openapi()
+    fields = {
+        (path, method): apidocs.fields(described, operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    }
+    return page(request, "api.html", {"paths": described["paths"], "fields": fields})
 
 
 @router.get("/api/openapi.json")

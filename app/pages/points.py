@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
 from app import charts
 from app.deps import Db, Now, Visible
+from app.inputs import Instant
 from app.limits import bounds
 from app.pages.board import told
 from app.templating import page
@@ -42,15 +44,15 @@ def point(  # noqa: PLR0913 - what a request brings
     code: str,
     parameter: str = "",
     entry: str = "",
-    range: Annotated[str, Query(pattern="^(1h|24h|7d|90d)$")] = "24h",
-    until: datetime | None = None,
+    range: Literal["1h", "24h", "7d", "90d"] = "24h",
+    until: Instant | None = None,
 ) -> Response:
     """One channel over a span that the address names."""
     signals = ordered(places.at_point(db, scope, code))
     if not signals:
         return page(request, "point_empty.html", {"code": code})
     signal = chosen(signals, parameter, entry)
-    end = until.astimezone() if until else at
+    end = _aware(until, signal.zone) if until else at
     context = span(db, scope, signal, since=end - RANGES[range], until=end)
     return page(
         request,
@@ -64,6 +66,11 @@ def point(  # noqa: PLR0913 - what a request brings
             "zone": signal.zone,
         },
     )
+
+
+def _aware(at: datetime, zone: str) -> datetime:
+    """An instant that an address names: at the plant, where it has no offset."""
+    return at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))
 
 
 def chosen(signals: Sequence[Signal], parameter: str, entry: str = "") -> Signal:
@@ -114,8 +121,8 @@ def in_span(
     db: Connection, scope: Scope, signal: Signal, *, since: datetime, until: datetime
 ) -> tuple[Case, ...]:
     """The detections of a channel that overlap a span, oldest first."""
-    found = casefile.cases(db, scope, since=since, point=signal.point, limit=500)
-    mine = [one for one in found if one.channel_id == signal.channel_id and one.starts_at < until]
+    found = casefile.cases(db, scope, since=since, until=until, point=signal.point, limit=500)
+    mine = [one for one in found if one.channel_id == signal.channel_id]
     return tuple(sorted(mine, key=lambda one: one.starts_at))
 
 

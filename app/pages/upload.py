@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from app import auth, uploads
 from app.deps import Db, Now, Pool, SignedIn, Visible
+from app.inputs import Id
 from app.release import RELEASE
 from app.templating import page
 from compliance.errors import InputError
@@ -39,8 +40,9 @@ def check(
     viewer: SignedIn,
     scope: Visible,
     db: Db,
+    at: Now,
     file: Annotated[UploadFile, File()],
-    user: Annotated[int | None, Form()] = None,
+    user: Annotated[Id | None, Form()] = None,
 ) -> Response:
     """What accepting a file would do. Nothing is written."""
     auth.require(viewer, "upload")
@@ -48,7 +50,7 @@ def check(
     content = file.file.read()
     try:
         owner = uploads.whose(db, scope, user)
-        report = uploads.report_of(db, scope, content, filename=name)
+        report = uploads.report_of(db, scope, content, filename=name, received_at=at)
     except InputError as error:
         return _form(request, db, scope, problem=str(error))
     known = set(places.point_codes(db, Scope(city_id=None, industrial_user_id=owner.id)))
@@ -81,14 +83,14 @@ def accept(  # noqa: PLR0913 - what a request brings
     at: Now,
     content: Annotated[str, Form()],
     filename: Annotated[str, Form()],
-    user: Annotated[int, Form()],
+    user: Annotated[Id, Form()],
 ) -> Response:
     """Store the good rows and judge them; sent twice, it gives the same receipt."""
     auth.require(viewer, "upload")
     name = uploads.shown_name(filename)
     with engine.connect() as db:
         owner = uploads.whose(db, scope, user)
-        report = uploads.report_of(db, scope, _decoded(content), filename=name)
+        report = uploads.report_of(db, scope, _decoded(content), filename=name, received_at=at)
         zone = places.zone(db, scope)
     receipt = receive.receive(
         engine,
@@ -109,6 +111,7 @@ def _form(request: Request, db: Connection, scope: Scope, *, problem: str = "") 
         "users": places.users(db, scope),
         "points": places.point_codes(db, scope),
         "problem": problem,
+        "largest": uploads.LARGEST,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
     return page(request, "upload.html", context, status=status)

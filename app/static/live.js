@@ -24,9 +24,16 @@ function beyond(cell, value) {
   return "";
 }
 
+// A value with its unit; where there is none, a mark alone.
+function put(cell, shown) {
+  cell.querySelector("[data-shown]").textContent = shown ?? "◇";
+  const unit = cell.querySelector("[data-unit]");
+  if (unit) unit.hidden = shown === null;
+}
+
 function renew(fact) {
   for (const cell of document.querySelectorAll(`[data-channel="${fact.channel}"]`)) {
-    cell.querySelector("[data-shown]").textContent = fact.silent ? "◇" : fact.shown;
+    put(cell, fact.silent ? null : fact.shown);
     cell.classList.toggle("mute", fact.silent);
     const mark = beyond(cell, fact.value);
     cell.classList.toggle("beyond", mark !== "");
@@ -57,7 +64,7 @@ function tick() {
     if (old) {
       cell.classList.add("mute");
       cell.classList.remove("beyond");
-      cell.querySelector("[data-shown]").textContent = "◇";
+      put(cell, null);
       const mark = cell.querySelector("[data-mark]");
       if (mark) mark.textContent = "";
     }

@@ -16,7 +16,7 @@ from compliance.billing.tariffs import (
 )
 from compliance.billing.words import money, number
 from compliance.errors import InsufficientData
-from compliance.model.billing import Bill, BillLine, NormalStrength, Usage
+from compliance.model.billing import Bill, BillLine, NormalStrength, SampleUsed, Usage
 from compliance.model.loads import load_lb
 from compliance.model.money import dollars
 from compliance.model.parameters import Parameter, label
@@ -76,6 +76,7 @@ def _charged(
     rate: Decimal,
     working: tuple[str, ...],
     sources: tuple[str, ...] = (),
+    samples: tuple[SampleUsed, ...] = (),
 ) -> BillLine:
     """A line: the one place where money is rounded."""
     unrounded = quantity * rate
@@ -93,6 +94,7 @@ def _charged(
         amount=amount,
         working=(*working, last),
         sources=(*sources, *own),
+        samples=samples,
     )
 
 
@@ -147,6 +149,7 @@ def _excess(
         working=(*found.working, *_excess_words(found.mg_l, allowed, excess=excess),
                  f"{number(excess)} mg/L × {number(mg)} MG × {factor} = {number(pounds)} lb"),
         sources=found.sources,
+        samples=found.samples,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from compliance.billing.words import number
 from compliance.errors import InsufficientData
-from compliance.model.billing import Strength
+from compliance.model.billing import SampleUsed, Strength
 from compliance.model.parameters import Parameter, label
 from compliance.model.samples import TakenBy
 
@@ -78,6 +78,18 @@ def period_strength(
         mg_l=by_rule[rule],
         working=(*_working(used, by_rule, rule), _adoption(policy, rule, by_rule), *notes),
         sources=tuple(f"sample {one.label}, {one.day.isoformat()}" for one in used),
+        samples=tuple(_used(one) for one in used),
+    )
+
+
+def _used(one: Finding) -> SampleUsed:
+    return SampleUsed(
+        day=one.day,
+        label=one.label,
+        point=one.point,
+        mg_l=one.mg_l,
+        is_non_detect=one.is_non_detect,
+        flow_gal=one.flow_gal,
     )
 
 

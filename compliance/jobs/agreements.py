@@ -7,31 +7,58 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
 
+import structlog
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import OperationalError
 
 from compliance.errors import InsufficientData, NotInForce
 from compliance.judging.agreements import LOADS, Design, LoadDay, Reach, Share, Trigger, shares
 from compliance.model.parameters import Parameter
 from compliance.model.periods import Window, add_months, day_of, midnight
 from compliance.model.samples import SampleType
-from compliance.records import days, outbox, samples, sites, triggers
+from compliance.records import days, health, outbox, samples, sites, triggers
 from compliance.rules import book
 from compliance.rules.effective import in_force
 from compliance.rules.schema import FactorRule, FactorVersion, ShareRule
 from compliance.sampling.takings import civil_day
 
+log = structlog.get_logger(__name__)
+
+PROCESS = "work"
+LONGEST_FAULT = 500
 DEFAULT_FACTOR = Decimal("8.34")
 EVENT = {Reach.APPROACHING: "trigger.approaching", Reach.REACHED: "trigger.reached"}
 
 
 def watch_agreements(engine: Engine, *, now: datetime) -> int:
-    """Bring the shares of all users up to date; how many states changed. Safe to run again."""
+    """Bring the shares of all users up to date; how many states changed. Safe to run again.
+
+    A user whose figures cannot be worked keeps the shares it had, with the day they are of; the
+    others go on, and the fault is noted.
+    """
     changed = 0
     with engine.begin() as db:
         cities = {city.id: city for city in sites.cities(db)}
         for user in days.users(db):
-            changed += _watch(db, user, cities[user.city_id], now=now)
+            try:
+                with db.begin_nested():
+                    changed += _watch(db, user, cities[user.city_id], now=now)
+            except OperationalError:
+                raise  # the database is away: there is nowhere to go on
+            except Exception as error:
+                _note_fault(db, user, error, now=now)
     return changed
+
+
+def _note_fault(db: Connection, user: days.User, error: Exception, *, now: datetime) -> None:
+    """Write down what stopped a user's test, once a day: the test is made each minute."""
+    about = f"the 10 % test of {user.name} (user {user.id}) was not made"
+    known = health.faults(db, since=now - timedelta(days=1))
+    if any(fault.what.startswith(about) for fault in known):
+        return
+    log.error("agreements", user=user.name, fault=str(error))
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    health.fault(db, PROCESS, f"{about}: {reason}"[:LONGEST_FAULT])
 
 
 def _watch(db: Connection, user: days.User, city: sites.City, *, now: datetime) -> int:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from compliance.errors import InsufficientData
 from compliance.model.parameters import Parameter, label
 from compliance.model.periods import add_months
-from compliance.model.units import as_decimal
+from compliance.model.units import as_decimal, rounded
 
 LOADS = (Parameter.BOD5, Parameter.TSS, Parameter.TP)
 """Besides flow, what the test is made on."""
@@ -228,11 +228,11 @@ def printed(percent: Fraction, trigger: Decimal) -> str:
     """A share with two decimals, or more where one under the trigger would print as the trigger."""
     exact = as_decimal(percent)
     for places in range(2, 28):
-        rounded = round(exact, places)
-        if percent >= Fraction(trigger) or rounded < trigger:
+        shown = rounded(exact, places)
+        if percent >= Fraction(trigger) or shown < trigger:
             break
-    return f"{rounded:f}"
+    return f"{shown:f}"
 
 
 def _round(value: Fraction, places: int = 2) -> str:
-    return f"{round(as_decimal(value), places):f}"
+    return f"{rounded(as_decimal(value), places):f}"

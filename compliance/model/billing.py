@@ -40,12 +40,29 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SampleUsed:
+    """One sample behind a mean, exact: with these the mean can be made again.
+
+    mg_l: of a non-detect the limit it lies below, and it counts as zero; flow_gal: discharged on
+    its day, None where there is no record of it.
+    """
+
+    day: date
+    label: str
+    point: str
+    mg_l: Decimal
+    is_non_detect: bool
+    flow_gal: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
     """What a user's water held over a period, unrounded; sources: the samples it rests on."""
 
     mg_l: Decimal
     working: tuple[str, ...]
     sources: tuple[str, ...] = ()
+    samples: tuple[SampleUsed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +97,7 @@ class BillLine:
     amount: Decimal
     working: tuple[str, ...]
     sources: tuple[str, ...] = ()
+    samples: tuple[SampleUsed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FIRST_YEAR, LAST_YEAR = 1900, 2199
+"""Years that a record of this trade can hold; others are slips, and overflow in some zone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

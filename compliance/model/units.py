@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
 from fractions import Fraction
 
@@ -160,6 +160,16 @@ def as_decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
+def rounded(value: Decimal, places: int) -> Decimal:
+    """A number to so many decimals, half to even, however large it is.
+
+    ``round`` refuses what needs more digits than the default context has.
+    """
+    digits = max(28, value.adjusted() + places + 2)
+    context = Context(prec=digits, rounding=ROUND_HALF_EVEN)
+    return value.quantize(Decimal(1).scaleb(-places), context=context)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
     """A number with its unit."""
@@ -195,11 +205,7 @@ def shown(value: Decimal, *, written: str, limit: Decimal | None = None) -> str:
     """
     places = max(2, significant_digits(written) - 1 - value.adjusted())
     for more in range(places, places + 28):
-        rounded = round(value, more)
-        if (
-            limit is None
-            or value == limit
-            or (rounded != limit and (rounded > limit) == (value > limit))
-        ):
-            return f"{rounded:f}"
+        near = rounded(value, more)
+        if limit is None or value == limit or (near != limit and (near > limit) == (value > limit)):
+            return f"{near:f}"
     return f"{value:f}"

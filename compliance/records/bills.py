@@ -10,7 +10,7 @@ from typing import Any
 from psycopg.types.range import DateRange
 from sqlalchemy import Connection, func, insert, select
 
-from compliance.model.billing import Bill
+from compliance.model.billing import Bill, SampleUsed
 from compliance.model.periods import Period
 from compliance.records import tables as t
 
@@ -122,6 +122,18 @@ def covering(db: Connection, industrial_user_id: int, period: Period) -> Stored 
     return Stored(number=row.number, total=row.total) if row else None
 
 
+def _sample(one: SampleUsed) -> dict[str, Any]:
+    """A sample as a bill keeps it: numbers are text."""
+    return {
+        "day": one.day.isoformat(),
+        "sample": one.label,
+        "point": one.point,
+        "mg_l": f"{one.mg_l:f}",
+        "non_detect": one.is_non_detect,
+        "flow_gal": None if one.flow_gal is None else f"{one.flow_gal:f}",
+    }
+
+
 def put(
     db: Connection, made: Bill, *, industrial_user_id: int, number: str, state: str, now: datetime
 ) -> int:
@@ -155,6 +167,7 @@ def put(
             "amount": line.amount,
             "working": list(line.working),
             "sources": list(line.sources),
+            "samples": [_sample(one) for one in line.samples],
         }
         for position, line in enumerate(made.lines, start=1)
     ]

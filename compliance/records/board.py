@@ -47,7 +47,10 @@ class TriggerFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BillLine:
-    """A line of a bill with its working; numbers are text, as printed."""
+    """A line of a bill with its working; numbers are text, as printed.
+
+    samples: what a mean of several results was made of, so that it can be made again.
+    """
 
     code: str
     description: str
@@ -58,6 +61,7 @@ class BillLine:
     amount: Decimal
     working: tuple[str, ...]
     sources: tuple[str, ...]
+    samples: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +174,7 @@ def bill(db: Connection, scope: Scope, number: str) -> Bill:
             c.amount,
             c.working,
             c.sources,
+            c.samples,
         )
         .where(c.bill_id == row["id"])
         .order_by(c.position)
@@ -182,6 +187,7 @@ def bill(db: Connection, scope: Scope, number: str) -> Bill:
                     **line,
                     "working": _lines(line["working"]),
                     "sources": _lines(line["sources"]),
+                    "samples": tuple(line["samples"]),
                 }
             )
             for line in lines

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, select, tuple_
 
 from compliance.errors import NotFound
 from compliance.records import tables as t
@@ -67,6 +67,7 @@ class Screened:
 
     exceedance_id: str
     industrial_user: str
+    zone: str
     point: str
     channel_id: int | None
     kind: str
@@ -144,30 +145,36 @@ class Step:
     reason: str
 
 
-def cases(
+def cases(  # noqa: PLR0913 - what a list can be narrowed by
     db: Connection,
     scope: Scope,
     *,
     states: tuple[str, ...] = (),
     since: datetime | None = None,
+    until: datetime | None = None,
     point: str | None = None,
     before_id: int | None = None,
     limit: int = 100,
 ) -> tuple[Case, ...]:
-    """Detections, the newest first; superseded facts are left out.
+    """Detections, those of the newest event first; superseded facts are left out.
 
-    since: those that ended after; before_id: the cursor of the page before.
+    since: those that ended after; until: those that began before; before_id: the cursor, which is
+    the last detection of the page before. Raises: NotFound for a cursor that is none of theirs.
     """
+    began = (t.exceedance.c.starts_at, t.detection.c.id)
     wanted = _cases(scope).where(t.exceedance.c.superseded_at.is_(None))
     if states:
         wanted = wanted.where(t.detection.c.state.in_(states))
     if since is not None:
         wanted = wanted.where(t.exceedance.c.ends_at >= since)
+    if until is not None:
+        wanted = wanted.where(t.exceedance.c.starts_at < until)
     if point is not None:
         wanted = wanted.where(t.monitoring_point.c.code == point)
     if before_id is not None:
-        wanted = wanted.where(t.detection.c.id < before_id)
-    rows = db.execute(wanted.order_by(t.detection.c.id.desc()).limit(limit)).mappings()
+        last = case(db, scope, before_id)
+        wanted = wanted.where(tuple_(*began) < (last.starts_at, last.id))
+    rows = db.execute(wanted.order_by(*(one.desc() for one in began)).limit(limit)).mappings()
     return tuple(_case(row) for row in rows)
 
 
@@ -194,12 +201,14 @@ def screened(
         select(
             e.id.label("exceedance_id"),
             t.industrial_user.c.name.label("industrial_user"),
+            t.city.c.zone,
             t.monitoring_point.c.code.label("point"),
             *(column for column in t.exceedance.c if column.name in kept),
         )
         .select_from(t.exceedance)
         .join(t.monitoring_point, t.monitoring_point.c.id == e.monitoring_point_id)
         .join(t.industrial_user)
+        .join(t.city)
         .join(t.detection, t.detection.c.exceedance_id == e.id, isouter=True)
         .where(
             scope.rows(), t.detection.c.id.is_(None), e.superseded_at.is_(None), e.ends_at >= since

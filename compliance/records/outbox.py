@@ -14,7 +14,6 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Select,
-    and_,
     func,
     insert,
     literal,
@@ -61,9 +60,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A receiver. ``failing_since``: nothing but failure from then on."""
+    """A receiver. failing_since: nothing but failure from then on; city_id None: of all cities."""
 
     id: int
+    city_id: int | None
     url: str
     state: str
     failing_since: datetime | None
@@ -71,9 +71,13 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A message on its way to one endpoint, with every attempt so far."""
+    """A message on its way to one endpoint, with every attempt so far.
+
+    endpoint_city_id: None where the receiver gets the events of all cities.
+    """
 
     id: int
+    endpoint_city_id: int | None
     message_id: str
     type: str
     body: str
@@ -97,7 +101,8 @@ def put(
     data: ids, times, values and a ``link``, no personal data; a number that is not finite becomes
     null. A ``link`` that begins with / is put behind the installation's address, which the session
     carries (``make_engine``). The body is fixed here: these bytes are signed and sent. Working
-    endpoints of the city, and those of all cities, get it.
+    endpoints of the city, and those of all cities, get it; people of that city may read it, and
+    where it is of none only those of the whole installation.
     """
     message_id = f"msg_{secrets.token_hex(16)}"
     plain = _plain(data)
@@ -108,7 +113,7 @@ def put(
     body = _strict({"type": type, "timestamp": happened.isoformat(), "data": plain})
     outbox_id = db.scalar(
         insert(outbox)
-        .values(message_id=message_id, type=type, body=body, at=happened)
+        .values(message_id=message_id, city_id=city_id, type=type, body=body, at=happened)
         .returning(outbox.c.id)
     )
     theirs = select(literal(outbox_id), endpoint.c.id, text("'waiting'")).where(
@@ -127,10 +132,11 @@ def due(
     limit: int = 20,
     busy: Sequence[int] = (),
     only: int | None = None,
+    failing: bool | None = None,
 ) -> tuple[Due, ...]:
     """Claim at most one waiting delivery of each endpoint that is not busy, oldest first.
 
-    only: the one endpoint to look at.
+    only: the one endpoint to look at; failing: those alone that do or do not fail at present.
 
     A claim is a lease: the delivery is due again after ``LEASE`` unless an attempt is recorded.
     """
@@ -162,6 +168,7 @@ def due(
         .join(outbox, outbox.c.id == first.c.outbox_id)
         .where(endpoint.c.state == "working", endpoint.c.id.not_in(busy))
         .where(endpoint.c.id == only if only is not None else true())
+        .where(endpoint.c.failing_since.is_not(None) == failing if failing is not None else true())
         .order_by(first.c.next_at)
         .limit(limit)
     ).mappings()
@@ -237,19 +244,21 @@ def add_endpoint(db: Connection, *, url: str, secret: str, city_id: int | None =
 def endpoints(db: Connection, *, city_id: int | None) -> tuple[Endpoint, ...]:
     """Receivers that get events of a city; city_id None: all."""
     c = endpoint.c
-    rows = db.execute(
-        _of_city(select(c.id, c.url, c.state, c.failing_since), city_id).order_by(c.id)
-    ).mappings()
+    wanted = select(c.id, c.city_id, c.url, c.state, c.failing_since)
+    if city_id is not None:
+        wanted = wanted.where(or_(c.city_id.is_(None), c.city_id == city_id))
+    rows = db.execute(wanted.order_by(c.id)).mappings()
     return tuple(Endpoint(**row) for row in rows)
 
 
 def deliveries(
     db: Connection, *, city_id: int | None, state: str | None = None, limit: int = 50
 ) -> tuple[Delivery, ...]:
-    """The newest deliveries of a city's receivers with their attempts; city_id None: all."""
+    """The newest deliveries of a city's own events with their attempts; city_id None: all."""
     wanted = _of_city(
         select(
             delivery.c.id,
+            endpoint.c.city_id.label("endpoint_city_id"),
             outbox.c.message_id,
             outbox.c.type,
             outbox.c.body,
@@ -270,11 +279,11 @@ def deliveries(
 
 
 def counts(db: Connection, *, city_id: int | None = None) -> dict[str, int]:
-    """How many deliveries are in each state."""
+    """How many deliveries of a city's own events are in each state; city_id None: of all."""
     rows = db.execute(
         _of_city(
             select(delivery.c.state, func.count()).join(
-                endpoint, endpoint.c.id == delivery.c.endpoint_id
+                outbox, outbox.c.id == delivery.c.outbox_id
             ),
             city_id,
         ).group_by(delivery.c.state)
@@ -296,9 +305,7 @@ def _attempts(db: Connection, ids: Sequence[int]) -> dict[int, list[Attempt]]:
 
 
 def _of_city(query: Select[Any], city_id: int | None) -> Select[Any]:
-    if city_id is None:
-        return query
-    return query.where(and_(or_(endpoint.c.city_id.is_(None), endpoint.c.city_id == city_id)))
+    return query if city_id is None else query.where(outbox.c.city_id == city_id)
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,32 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, and_, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
 
+from compliance.errors import InputError
 from compliance.model.sites import Role, Viewer
 from compliance.records.tables import idempotency_key, person, session, signin_failure
 
 TOUCH = timedelta(minutes=1)
 """How often a session's last use is written down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many sign-ins failed, and when the newest did; None where none has."""
+
+    number: int
+    newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failures:
+    """Failed sign-ins of one account from one address, of the account, and from the address."""
+
+    pair: Tally
+    login: Tally
+    address: Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,28 +161,57 @@ def sweep_sessions(db: Connection, *, now: datetime, idle: timedelta, longest: t
     )
 
 
-def note_failure(db: Connection, login: str, *, now: datetime) -> None:
+def note_failure(db: Connection, login: str, *, address: str, now: datetime) -> None:
     """Keep a failed sign-in: it slows the next ones and is evidence."""
-    db.execute(insert(signin_failure).values(login=login.casefold()[:200], at=now))
+    row = insert(signin_failure).values(login=login.casefold()[:200], address=address, at=now)
+    db.execute(row)
 
 
-def failures(db: Connection, login: str, *, since: datetime) -> tuple[int, datetime | None]:
-    """How many sign-ins failed since an instant, and when the newest did."""
+def failures(db: Connection, login: str, *, address: str, since: datetime) -> Failures:
+    """The sign-ins that failed since an instant, for an account and an address."""
     c = signin_failure.c
-    number, newest = db.execute(
-        select(func.count(), func.max(c.at)).where(c.login == login.casefold()[:200], c.at >= since)
-    ).one()
-    return number, newest
+    same_login, same_address = c.login == login.casefold()[:200], c.address == address
+    tallies = []
+    for wanted in (and_(same_login, same_address), same_login, same_address):
+        number, newest = db.execute(
+            select(func.count(), func.max(c.at)).where(wanted, c.at >= since)
+        ).one()
+        tallies.append(Tally(number=number, newest=newest))
+    return Failures(pair=tallies[0], login=tallies[1], address=tallies[2])
 
 
-def answered(db: Connection, person_id: int, key: str | None) -> dict[str, Any] | None:
-    """What a person's request with this Idempotency-Key was answered, if it was."""
+def answered(
+    db: Connection, person_id: int, key: str | None, *, request_sha256: str
+) -> dict[str, Any] | None:
+    """What a person's request with this Idempotency-Key was answered, if it was.
+
+    Raises: InputError where the key came with another request before.
+    """
+    if not key:
+        return None
     c = idempotency_key.c
-    found = db.scalar(select(c.answer).where(c.person_id == person_id, c.key == (key or "")))
-    return dict(found) if key and found is not None else None
+    found = db.execute(
+        select(c.answer, c.request_sha256).where(c.person_id == person_id, c.key == key)
+    ).first()
+    if found is None:
+        return None
+    if found.request_sha256 not in ("", request_sha256):  # empty: kept before requests were
+        raise InputError(
+            f"the Idempotency-Key {key[:60]!r} was used before for another request; "
+            "send this one under a key of its own"
+        )
+    return dict(found.answer)
 
 
-def answer(db: Connection, person_id: int, key: str | None, said: dict[str, Any]) -> None:
-    """Remember an answer for its Idempotency-Key; without a key there is nothing to remember."""
+def answer(
+    db: Connection, person_id: int, key: str | None, said: dict[str, Any], *, request_sha256: str
+) -> None:
+    """Remember an answer for its Idempotency-Key; without a key there is nothing to remember.
+
+    Of two that come at once the first is kept.
+    """
     if key:
-        db.execute(insert(idempotency_key).values(person_id=person_id, key=key, answer=said))
+        row = insert(idempotency_key).values(
+            person_id=person_id, key=key, answer=said, request_sha256=request_sha256
+        )
+        db.execute(row.on_conflict_do_nothing())

@@ -19,7 +19,10 @@ ZONE = "America/Chicago"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A channel with the names of where it stands, and the cadence in force now."""
+    """A channel with the names of where it stands, and the cadence in force now.
+
+    gateway: through which it is read; None where its readings are imported.
+    """
 
     channel_id: int
     parameter: str
@@ -37,6 +40,7 @@ class Signal:
     city: str
     zone: str
     rulebooks: tuple[str, ...]
+    gateway: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +193,7 @@ def _signal_rows(scope: Scope) -> Select[Any]:
             t.city.c.name.label("city"),
             t.city.c.zone,
             t.city.c.rulebooks,
+            t.gateway.c.name.label("gateway"),
         )
         .select_from(t.channel)
         .join(t.monitoring_point, t.monitoring_point.c.id == t.channel.c.monitoring_point_id)
@@ -196,6 +201,7 @@ def _signal_rows(scope: Scope) -> Select[Any]:
         .join(t.city)
         .join(cadence, cadence.c.channel_id == t.channel.c.id, isouter=True)
         .join(t.instrument, t.instrument.c.id == t.channel.c.instrument_id, isouter=True)
+        .join(t.gateway, t.gateway.c.id == t.instrument.c.gateway_id, isouter=True)
         .where(scope.rows())
         .order_by(t.industrial_user.c.name, t.monitoring_point.c.code, t.channel.c.id)
     )

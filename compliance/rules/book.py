@@ -170,12 +170,11 @@ def _mapping(text: str, file: str) -> dict[str, Any]:
         raise RuleError(
             f"{file}, line {line}: {error.problem}; expected YAML as `rules check --schema` prints"
         ) from None
-    except (yaml.YAMLError, ValueError, TypeError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise RuleError(f"{file}: not readable as YAML ({' '.join(str(error).split())})") from None
     if not isinstance(found, dict):
-        raise RuleError(
-            f"{file}: found {type(found).__name__}, expected the keys rulebook, title, zone, rules"
-        )
+        place = f"{file} is empty" if found is None else f"{file}: found {type(found).__name__}"
+        raise RuleError(f"{place}, expected the keys rulebook, title, zone, rules")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from compliance.errors import InputError
 
@@ -21,9 +21,12 @@ NOT_MEASURED = frozenset(
      "present above quantification limit", "-", "--")
 )  # fmt: skip
 _NUMBER = re.compile(
-    r"(<|>|=)?\s*([+\-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+\-]?\d+(?![A-Za-z]))?)\s*([A-Za-z]{1,3})?"
+    r"(<|>|=)?\s*([+\-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+\-]?\d+(?![A-Za-z]))?)\s*([A-Za-z]{1,3})?",
+    re.ASCII,
 )
-_COMMA = re.compile(r"[<>=]?\s*[+\-]?\d+(,\d+)+(\.\d+)?")
+_COMMA = re.compile(r"[<>=]?\s*[+\-]?\d+(,\d+)+(\.\d+)?", re.ASCII)
+_POWERS = range(-15, 16)
+_LONGEST = 40
 
 SIGN = {"": "", "=": "", "<": "<", ">": ">", "u": "<", "nd": "<", "j": "J"}
 """What a qualifier means here; meanings of other letters differ between laboratories."""
@@ -85,7 +88,7 @@ def _number(text: str, sign: str) -> Amount:
     signs = {s for s in (own, sign, tail) if s}
     if len(signs - {"J"}) > 1 or signs == {"<", "J"}:
         raise InputError("one qualifier: these contradict each other")
-    value = Decimal(found[2])
+    value = sized(found[2])
     qualifier = next(iter(signs - {"J"}), "")
     if qualifier == "<" and value == 0:
         return Amount(qualifier="<", value=None, written=found[2])
@@ -102,6 +105,23 @@ def limit(text: str) -> Decimal | None:
     if not cell:
         return None
     found = _NUMBER.fullmatch(cell)
-    if found is None or found[1] or found[3] or Decimal(found[2]) <= 0:
+    if found is None or found[1] or found[3] or (value := sized(found[2])) <= 0:
         raise InputError("a limit above zero, or a blank")
-    return Decimal(found[2])
+    return value
+
+
+def sized(text: str) -> Decimal:
+    """A written number of a size that a laboratory reports, so that arithmetic on it is safe.
+
+    Raises: InputError for 1e309 and 1e-400, and for a number of more than 40 characters.
+    """
+    try:
+        value = Decimal(text)
+    except InvalidOperation:  # a power of more than eighteen digits
+        value = Decimal("NaN")
+    power = value.as_tuple().exponent if value.is_zero() else value.adjusted()
+    if not value.is_finite() or power not in _POWERS or len(text) > _LONGEST:
+        raise InputError(
+            f"a number between 1e{_POWERS[0]} and 1e{_POWERS[-1]}, in at most {_LONGEST} characters"
+        )
+    return value

@@ -11,6 +11,9 @@ from compliance.sampling.analytes import Scale, analyte, scale
 from compliance.sampling.headings import Field
 from compliance.sampling.sheets import Line, RowFault, Table, ask
 
+MOST_MG_L = Decimal(1_000_000)
+"""A litre of water holds about a kilogram of anything: more is a slip of the unit or the point."""
+
 
 def result(table: Table, line: Line, notes: list[str]) -> Result:
     """The result a row holds; what a person should know of it is added to ``notes``.
@@ -30,6 +33,7 @@ def result(table: Table, line: Line, notes: list[str]) -> Result:
     qualifier, value, written = _value(table, line, by=scaled, limits=(mdl, rl), notes=notes)
     found = table.cell(line, Field.RESULT)
     _must_be_possible(of, value, found=found, rl=rl)
+    _must_fit_a_litre(of, value, found=found or written)
     _warn(notes, note=scaled.note, value=value, mdl=None if qualifier else mdl)
     return Result(
         parameter=of,
@@ -39,7 +43,7 @@ def result(table: Table, line: Line, notes: list[str]) -> Result:
         unit=scaled.unit,
         mdl=mdl,
         rl=rl,
-        method=table.cell(line, Field.METHOD) or None,
+        method=table.name_in(line, Field.METHOD),
         row=line.row,
     )
 
@@ -111,6 +115,16 @@ def _must_be_possible(of: Parameter, value: Decimal, *, found: str, rl: Decimal 
         expected = f"a number above zero{below}"
         repair = "write ND and the reporting limit where nothing was detected"
         raise RowFault(Field.RESULT, found, expected=expected, repair=repair)
+
+
+def _must_fit_a_litre(of: Parameter, value: Decimal, *, found: str) -> None:
+    if of in CONCENTRATIONS and value > MOST_MG_L:
+        raise RowFault(
+            Field.RESULT,
+            found,
+            expected=f"at most {MOST_MG_L:,} mg/L: a litre of water holds no more",
+            repair="check the number and its unit",
+        )
 
 
 def _limit(

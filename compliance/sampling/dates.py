@@ -10,6 +10,8 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from compliance.errors import InputError
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR
+from compliance.sampling.amounts import plain
 
 
 class Order(StrEnum):
@@ -32,12 +34,14 @@ class Moment:
     note: str | None = None
 
 
-_SLASHED = re.compile(r"(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4}|\d{2})\b[ ,T]*(.*)")
-_ISO = re.compile(r"(\d{4})[\-/](\d{1,2})[\-/](\d{1,2})[ T]*(.*)")
-_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{4})?")
-_NAMED = re.compile(r"(\d{1,2})[ \-]([A-Za-z]{3})[a-z]*\.?[ \-,]+(\d{4}|\d{2})\b[ ,]*(.*)")
-_CLOCK = re.compile(r"(\d{1,2}):?(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([AaPp])?\.?[Mm]?\.?")
-_OFFSET = re.compile(r"(.*?)\s*(Z|UTC|GMT|[A-Z][DS]T|[+\-]\d{2}:?\d{2})", re.IGNORECASE)
+_SLASHED = re.compile(r"(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4}|\d{2})\b[ ,T]*(.*)", re.ASCII)
+_ISO = re.compile(r"(\d{4})[\-/](\d{1,2})[\-/](\d{1,2})[ T]*(.*)", re.ASCII)
+_COMPACT = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{4})?", re.ASCII)
+_NAMED = re.compile(
+    r"(\d{1,2})[ \-]([A-Za-z]{3})[a-z]*\.?[ \-,]+(\d{4}|\d{2})\b[ ,]*(.*)", re.ASCII
+)
+_CLOCK = re.compile(r"(\d{1,2}):?(\d{2})(?::(\d{2})(?:\.\d+)?)?\s*([AaPp])?\.?[Mm]?\.?", re.ASCII)
+_OFFSET = re.compile(r"(.*?)\s*(Z|UTC|GMT|[A-Z][DS]T|[+\-]\d{2}:?\d{2})", re.IGNORECASE | re.ASCII)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _ABBREVIATED = {
     "z": 0,
@@ -60,7 +64,7 @@ def order(cells: Iterable[str]) -> Order:
 
     A cell that is a date in neither order has no say.
     """
-    pairs = [(int(m[1]), int(m[2])) for cell in cells if (m := _SLASHED.fullmatch(cell.strip()))]
+    pairs = [(int(m[1]), int(m[2])) for cell in cells if (m := _SLASHED.fullmatch(plain(cell)))]
     votes = [(a <= 12 and b <= 31, b <= 12 and a <= 31) for a, b in pairs]
     votes = [vote for vote in votes if any(vote)]
     if all(month for month, _ in votes):
@@ -73,10 +77,11 @@ def moment(text: str, clock: str, *, zone: tzinfo, reads: Order) -> Moment:
 
     Raises: InputError saying what was expected instead.
     """
-    day, rest = _date(text.strip(), reads)
-    if rest and clock.strip():
+    clock = plain(clock)
+    day, rest = _date(plain(text), reads)
+    if rest and clock:
         raise InputError("one time: either beside the date or in the column of times")
-    rest = rest or clock.strip()
+    rest = rest or clock
     if not rest:
         return Moment(at=day)
     rest, named = _split_zone(rest)
@@ -94,7 +99,7 @@ def zone_named(text: str) -> tzinfo:
 
     Raises: InputError.
     """
-    name = text.strip()
+    name = plain(text)
     hours = _ABBREVIATED.get(name.casefold())
     if hours is not None:
         return timezone(timedelta(hours=hours))
@@ -141,6 +146,8 @@ def _year(text: str) -> int:
 
 
 def _civil(year: int, month: int, day: int) -> date:
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise InputError(f"a year from {FIRST_YEAR} to {LAST_YEAR}")
     try:
         return date(year, month, day)
     except ValueError:

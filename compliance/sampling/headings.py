@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from compliance.model.faults import brief
+
 
 class Field(StrEnum):
     """What a column tells."""
@@ -22,6 +24,8 @@ class Field(StrEnum):
     END_TIME = "end time"
     ZONE = "zone"
     END_ZONE = "end zone"
+    RECEIVED = "received"
+    RECEIVED_TIME = "received time"
     TYPE = "type"
     PARAMETER = "parameter"
     RESULT = "result"
@@ -62,6 +66,9 @@ _SPELLINGS: dict[Field, str] = {
     Field.ZONE: "zone|tz|time zone|timezone|activitystarttime timezonecode"
     "|activity starttimetimezone",
     Field.END_ZONE: "activityendtime timezonecode|activity endtimetimezone",
+    Field.RECEIVED: "received|received at|received on|received date|date received"
+    "|date time received|received date time|lab received|received by lab",
+    Field.RECEIVED_TIME: "received time|time received",
     Field.TYPE: "type|sample type|sampletype|collection type|grab composite|activitytypecode"
     "|activity typecode",
     Field.PARAMETER: "parameter|analyte|test|constituent|chemical|compound|characteristic"
@@ -155,4 +162,4 @@ def _ignored(cell: str, *, repeated: bool) -> list[str]:
     if not cell.strip():
         return []
     why = "tells what an earlier column tells" if repeated else "is not understood"
-    return [f"heading {cell.strip()!r} {why}: its column was not read"]
+    return [f"heading {brief(cell.strip())!r} {why}: its column was not read"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime, tzinfo
 from decimal import Decimal
 from typing import Any
@@ -12,19 +13,27 @@ from compliance.sampling import analyses, dates, takings
 from compliance.sampling.analytes import text_of
 from compliance.sampling.headings import Field, find
 from compliance.sampling.sheets import Accepted, LabReport, Line, RowFault, Sheet, Table
+from compliance.sampling.takings import OLD_YEARS, is_old
+
+SHOWN_ROWS = 12
 
 
-def read(sheet: Sheet, *, zone: tzinfo) -> LabReport:
-    """What a file's cells mean; instants that name no zone are read in ``zone``."""
+def read(sheet: Sheet, *, zone: tzinfo, received_at: datetime | None = None) -> LabReport:
+    """What a file's cells mean; instants that name no zone are read in ``zone``.
+
+    received_at: aware; a sample taken later is rejected, one taken over ten years before is told
+    of. None: not compared.
+    """
     header = find([line.cells for line in sheet.lines])
     body = [line for line in sheet.lines[header.position + 1 :] if any(map(str.strip, line.cells))]
-    table = Table(header=header, zone=zone, orders={})
-    for field in (Field.COLLECTED, Field.START, Field.END):
+    table = Table(header=header, zone=zone, orders={}, received_at=received_at)
+    for field in (Field.COLLECTED, Field.START, Field.END, Field.RECEIVED):
         table.orders[field] = dates.order(table.cell(line, field) for line in body)
     warnings = [*sheet.warnings, *header.warnings]
     if not body:
         warnings.append("there is no row under the headings")
     accepted, rejected = _rows(table, body, warnings)
+    warnings += _old(accepted, received_at)
     return LabReport(
         format=sheet.format,
         rows=len(body),
@@ -39,7 +48,7 @@ def _rows(
 ) -> tuple[list[Accepted], list[Fault]]:
     accepted: list[Accepted] = []
     rejected: list[Fault] = []
-    earlier: dict[object, int] = {}
+    earlier: dict[object, Accepted] = {}
     for line in body:
         notes: list[str] = []
         try:
@@ -54,6 +63,7 @@ def _rows(
 
 
 def _row(table: Table, line: Line, notes: list[str]) -> Accepted:
+    table.must_be_text(line)
     for needed in (Field.PARAMETER, Field.RESULT):
         if needed not in table.header.column:
             raise RowFault(
@@ -66,16 +76,36 @@ def _row(table: Table, line: Line, notes: list[str]) -> Accepted:
     return Accepted(row=line.row, sample=sample, result=analyses.result(table, line, notes))
 
 
-def _once(one: Accepted, earlier: dict[object, int]) -> None:
+def _old(accepted: Sequence[Accepted], received_at: datetime | None) -> list[str]:
+    rows = [
+        str(one.row)
+        for one in accepted
+        if received_at and is_old(one.sample, received_at=received_at)
+    ]
+    if not rows:
+        return []
+    several = f"{len(rows)} rows ({', '.join(rows[:SHOWN_ROWS])}{' …' * (len(rows) > SHOWN_ROWS)})"
+    place = f"row {rows[0]}" if len(rows) == 1 else several
+    return [f"{place}: sampled over {OLD_YEARS} years before it was received: check the year"]
+
+
+def _once(one: Accepted, earlier: dict[object, Accepted]) -> None:
     """A sample has one result of a parameter. Raises: RowFault at the second."""
     sample, parameter = one.sample, one.result.parameter
     key = (sample.label, sample.point, sample.sampled_from, sample.sampled_to, parameter)
-    if sample.label is None or earlier.setdefault(key, one.row) == one.row:
+    if sample.label is None or (first := earlier.setdefault(key, one)) is one:
         return
+    if sample == first.sample and replace(one.result, row=first.row) == first.result:
+        raise RowFault(
+            Field.SAMPLE,
+            sample.label,
+            expected=f"each result once: this row repeats row {first.row} exactly",
+            repair="leave it out: the first one counts",
+        )
     raise RowFault(
         Field.PARAMETER,
         parameter.value,
-        expected=f"one result of a parameter for a sample: row {earlier[key]} has it already",
+        expected=f"one result of a parameter for a sample: row {first.row} has it already",
         repair="keep the row that holds",
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from compliance.errors import InputError
@@ -14,6 +14,7 @@ from compliance.sampling.dates import Order
 from compliance.sampling.headings import Field, Header
 
 T = TypeVar("T")
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +69,36 @@ class Table:
     header: Header
     zone: tzinfo
     orders: dict[Field, Order]
+    received_at: datetime | None = None  # no sample is taken later
 
     def cell(self, line: Line, field: Field) -> str:
         """A cell's text, empty where the row or the file has none."""
         index = self.header.column.get(field)
         return line.cells[index].strip() if index is not None and index < len(line.cells) else ""
+
+    def name_in(self, line: Line, field: Field) -> str | None:
+        """A cell that is kept as it stands; None where it is empty. Raises: RowFault."""
+        text = self.cell(line, field)
+        if len(text) > LONGEST_NAME:
+            raise RowFault(
+                field,
+                text,
+                expected=f"at most {LONGEST_NAME} characters, not {len(text):,}",
+                repair="shorten it",
+            )
+        return text or None
+
+    def must_be_text(self, line: Line) -> None:
+        """Refuse a NUL byte and its like: no database keeps them. Raises: RowFault."""
+        for field in self.header.column:
+            text = self.cell(line, field)
+            if any(ord(sign) < 32 and sign not in "\t\n\r" for sign in text):  # noqa: PLR2004
+                raise RowFault(
+                    field,
+                    text,
+                    expected="text without control characters such as NUL",
+                    repair="type the cell again",
+                )
 
 
 def ask(field: Field, found: str, reader: Callable[[], T], *, repair: str) -> T:

@@ -89,7 +89,8 @@ def user(engine: Engine) -> int:
 
 def send(engine: Engine, user: int, rows: str, viewer: Viewer | None = None) -> Receipt:
     content = (HEADINGS + rows).encode()
-    report = read(sheet(content, filename="r.csv"), zone=ZoneInfo("America/Chicago"))
+    zone = ZoneInfo("America/Chicago")
+    report = read(sheet(content, filename="r.csv"), zone=zone, received_at=NOW)
     return receive(
         engine,
         report,
@@ -144,6 +145,24 @@ def test_a_changed_result_of_a_known_sample_is_held(engine: Engine, user: int) -
     assert "612" in found.held[0]
     again = send(engine, user, "L-1,dairy-1,2026-03-05 08:00,grab,CBOD,612.0,,mg/L,,\n")
     assert not again.held
+
+
+def test_impossible_rows_are_faults_and_the_good_one_is_stored(engine: Engine, user: int) -> None:
+    point = "dairy-1"
+    found = send(
+        engine,
+        user,
+        f"H-1,{point},2026-02-03 09:00,grab,SGT-HEM,1e309,,mg/L,,\n"
+        f"H-2,{point},2026-02-03 09:00,grab,SGT-HEM,1e-400,,mg/L,,\n"
+        f"H-3,{point},9999-12-31,grab,SGT-HEM,30,,mg/L,,\n"
+        f"H-4,{point},0001-01-01,grab,SGT-HEM,30,,mg/L,,\n"
+        f"H-5,{point},2026-04-11,grab,SGT-HEM,30,,mg/L,,\n"
+        f"{'x' * 3000},{point},2026-02-03 09:00,grab,SGT-HEM,30,,mg/L,,\n"
+        f"H\0,{point},2026-02-03 09:00,grab,SGT-HEM,30,,mg/L,,\n"
+        f"G-1,{point},2026-02-03 09:00,grab,SGT-HEM,30,,mg/L,,\n",
+    )
+    assert [fault.split(",")[0] for fault in found.rejected] == [f"row {n}" for n in range(2, 9)]
+    assert (found.stored, count(engine, "detection")) == (1, 1)
 
 
 def test_a_row_of_anothers_point_is_held_and_anothers_file_refused(

@@ -259,6 +259,9 @@ def test_a_number_longer_than_a_float_passes_the_limit(check: Run) -> None:
         (("--ordinance", "prescott", "--rejoin", "-1"), "--rejoin"),
         (("--ordinance", "prescott", "--baseline", "flow=40"), "--baseline"),
         (("--ordinance", "prescott", "--baseline", "MH-9:flow=40"), "MH-9:flow"),
+        (("--ordinance", "prescott", "--baseline", "MH-1:pH=7"), "not screened for slugs"),
+        (("--ordinance", "prescott", "--baseline", "MH-1:ph=1e999"), "--baseline"),
+        (("--ordinance", "prescott", "--baseline", "MH-1:ph=1e-999"), "--baseline"),
     ],
 )
 def test_a_wrong_option_is_one_sentence(check: Run, options: tuple[str, ...], says: str) -> None:
@@ -266,6 +269,29 @@ def test_a_wrong_option_is_one_sentence(check: Run, options: tuple[str, ...], sa
     assert code == 2
     assert says in said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--ordinance", "federal", "--baseline", "MH-1:flow=40"), "screens no slugs"),
+        (("--baseline", "MH-1:flow=40", "--baseline", "MH-1:Flow=50"), "a second value"),
+        (("--baseline", "MH-1:tss=40"), "from samples only"),
+    ],
+)
+def test_a_baseline_is_never_ignored(check: Run, options: tuple[str, ...], says: str) -> None:
+    rows = minutes("flow", "gpm", "40", sample="meter") + minutes("tss", "mg/L", "9", sample="grab")
+    given = options if "--ordinance" in options else ("--ordinance", "prescott", *options)
+    code, said = check(rows, *given, header=f"{HEADER},sample_type")
+    assert code == 2
+    assert says in said
+
+
+def test_a_record_that_is_all_flagged_is_said_to_be_unjudged(check: Run) -> None:
+    rows = minutes("ph", "s.u.", "5", "5", quality="bad")
+    code, out = check(rows, header=f"{HEADER},quality", json_too=False)
+    assert code == 0
+    assert "No reading could be judged" in out
 
 
 def test_standard_input_is_read(

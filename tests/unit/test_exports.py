@@ -166,7 +166,7 @@ def test_rows_may_come_in_any_order_and_one_said_twice_counts_once() -> None:
     rows = [f"2026-03-01T08:0{i}:00,MH-1,ph,7.{i},SU" for i in (3, 1, 2)]
     file = opened(*rows, "2026-03-01T08:01:00,MH-1,pH,7.10,s.u.")
     assert [file.series[0].written(i)[0] for i in range(3)] == ["7.1", "7.2", "7.3"]
-    assert file.warnings == ("1 rows repeat another one and count once",)
+    assert file.warnings == ("1 row repeats another one and counts once",)
 
 
 def test_two_values_at_one_instant_are_refused() -> None:

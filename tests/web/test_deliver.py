@@ -133,6 +133,19 @@ def test_each_attempt_is_signed_at_its_own_time_under_the_same_id(engine, target
         "https://[64:ff9b::7f00:1]/",
         "https://[2002:7f00:1::]/",
         "https://224.0.0.1/",
+        "https://[::7f00:1]/",
+        "https://[::93.184.216.34]/",
+        "https://[::ffff:0:93.184.216.34]/",
+        "https://[fec0::1]/",
+        "https://[3fff::1]/",
+        "https://[5f00::1]/",
+        "https://[2001:db8::1]/",
+        "https://192.0.0.8/",
+        "https://192.0.0.170/",
+        "https://192.88.99.1/",
+        "https://192.0.2.7/",
+        "https://198.51.100.7/",
+        "https://203.0.113.7/",
         "https://user@good.example@10.0.0.1/",
         "https://name.invalid/",
         "ftp://93.184.216.34/",
@@ -148,10 +161,10 @@ def test_no_address_leads_inside_or_in_the_clear(url):
 
 
 def test_a_public_address_is_pinned_and_an_allowed_network_may_be_inside():
-    _, address = guard.pinned("https://93.184.216.34/x", ())
-    assert address == ip_address("93.184.216.34")
-    _, address = guard.pinned("http://127.0.0.1:8080/x", HERE)
-    assert address == ip_address("127.0.0.1")
+    where = guard.pinned("https://93.184.216.34/x", ())
+    assert (where.address, where.port) == (ip_address("93.184.216.34"), 443)
+    where = guard.pinned("http://127.0.0.1:8080/x", HERE)
+    assert (where.address, where.port) == (ip_address("127.0.0.1"), 8080)
 
 
 def test_a_redirect_is_a_failure_and_is_not_followed(engine, target):

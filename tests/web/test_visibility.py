@@ -5,18 +5,14 @@ from __future__ import annotations
 import pytest
 
 from app.main import create_app
+from tests.support.routes import routes
 
 PUBLIC = {"/signin", "/signout", "/healthz", "/readyz"}
 
 
 def all_paths(client) -> list[tuple[str, str]]:
     """Method and path of every route of the application, from its own tables."""
-    found: set[tuple[str, str]] = set()
-    for route in client.app.routes:
-        contexts = getattr(route, "effective_route_contexts", None)
-        for one in contexts() if contexts else [route]:
-            found |= {(method, one.path) for method in getattr(one, "methods", None) or ()}
-    return sorted(found)
+    return sorted((one.method, one.path) for one in routes(client.app))
 
 
 def filled(path: str, town, *, others: bool) -> str:

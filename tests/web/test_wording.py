@@ -16,7 +16,8 @@ from compliance.records.places import Signal
 
 AT = datetime(2026, 7, 1, 12, tzinfo=UTC)
 RUNNING = Screened(
-    exceedance_id="a", industrial_user="Acme", point="MH-1", channel_id=3, kind="exceedance",
+    exceedance_id="a", industrial_user="Acme", zone="America/Chicago", point="MH-1",
+    channel_id=3, kind="exceedance",
     parameter="ph", unit="s.u.", side="below", starts_at=AT, ends_at=AT + timedelta(seconds=36),
     seconds=36, seconds_beyond=36, runs=1, worst="5.20", limit="6.0", readings=18, open_ended=True,
     review=False, settled=False, citation="c", says="s", authority="ordinance", working=(),
@@ -34,7 +35,11 @@ def test_what_still_goes_on_has_no_end_and_what_silence_ended_does_not_go_on():
     assert "silence" not in facts(RUNNING)
     assert headline(RUNNING) == "pH below 6.0 for 36 s so far"
     back = replace(RUNNING, open_ended=False)
-    assert ending(back).startswith("still going on (within the limit for the moment")
+    assert ending(back) == (
+        "ended 07:00:36; within the limit since, may still join a new one until 07:05:36"
+    )
+    assert headline(back) == "pH below 6.0 for 36 s"
+    assert "still going on" not in facts(back)
     silent = replace(RUNNING, settled=True)
     assert ending(silent) == "record ends (silence)"
     assert "still going on" not in facts(silent)

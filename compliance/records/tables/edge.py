@@ -22,6 +22,7 @@ outbox = Table(
     metadata,
     Column("id", BigInteger, primary_key=True),
     Column("message_id", Text, nullable=False, unique=True),
+    ref("city", nullable=True),  # whose event it is; empty: of the installation
     Column("type", Text, nullable=False),
     Column("body", Text, nullable=False),  # the exact bytes that are signed and sent
     at("at", now=True),

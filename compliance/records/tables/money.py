@@ -66,4 +66,5 @@ bill_line = Table(
     Column("amount", Numeric(14, 2), nullable=False),
     Column("working", JSONB, nullable=False),
     Column("sources", JSONB, nullable=False),
+    Column("samples", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
 )

@@ -38,6 +38,7 @@ signin_failure = Table(
     metadata,
     Column("id", BigInteger, primary_key=True),
     Column("login", Text, nullable=False, index=True),
+    Column("address", Text, nullable=False, index=True, server_default=""),
     at("at", now=True),
 )
 idempotency_key = Table(
@@ -46,5 +47,6 @@ idempotency_key = Table(
     Column("person_id", ForeignKey("person.id"), primary_key=True),
     Column("key", Text, primary_key=True),
     Column("answer", JSONB, nullable=False),
+    Column("request_sha256", Text, nullable=False, server_default=""),  # what was asked for
     at("at", now=True),
 )
