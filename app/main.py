@@ -20,10 +20,9 @@ from app.pages import bills as bill_pages
 from app.pages import board, machines, session, upload
 from app.pages import findings as finding_pages
 from app.pages import points as point_pages
+from app.sizes import Sizes
 from compliance.settings import Settings
 
-LARGEST_BODY = 100_000
-"""Of a request that is no upload, in bytes."""
 STATIC = Path(__file__).parent / "static"
 
 
@@ -36,10 +35,10 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,  # its redirects name whatever host the request claims
-        max_body_size=LARGEST_BODY,
         lifespan=_lifespan,
     )
     app.state.settings, app.state.engine, app.state.hub = settings, engine, hub
+    app.add_middleware(Sizes)
     app.add_middleware(Outermost, engine=engine)
     app.add_middleware(Guard, base_url=settings.base_url)
     errors.install(app)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from http import HTTPStatus
 
 import structlog
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import Response
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import uploads
 from app.errors import first_line, problem
 from compliance.records import health
 
@@ -22,7 +21,6 @@ log = structlog.get_logger(__name__)
 NAME = "web"
 LONGEST = 500
 NUL_SAYS = "The address holds a NUL character; nothing has such a name."
-TOO_LONG_SAYS = "The request is longer than anything this address takes; send less."
 FAULT_SAYS = (
     "The program could not do this, and has noted the fault. Try again; if it stays, tell the "
     "administrator what you did and when."
@@ -30,7 +28,7 @@ FAULT_SAYS = (
 
 
 class Outermost:
-    """Refuses what no record can be called, says why a body is too large, catches what is left."""
+    """Refuses an address that no record can have, and catches what nobody else has."""
 
     def __init__(self, app: ASGIApp, engine: Engine) -> None:
         self._app = app
@@ -45,58 +43,38 @@ class Outermost:
         if "\x00" in scope["path"] or _has_nul(scope["query_string"]):
             await problem(request, HTTPStatus.BAD_REQUEST, NUL_SAYS)(scope, receive, send)
             return
-        watched = _Watched(scope, receive, send)
+        began = False
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = began or message["type"] == "http.response.start"
+            await send(message)
+
         try:
-            await self._app(scope, receive, watched.send)
+            await self._app(scope, receive, watched)
         except ClientDisconnect:
             return
         except Exception as error:
-            log.exception("a request failed", method=scope["method"], path=scope["path"])
-            said = f"{scope['method']} {scope['path']}: {type(error).__name__}: {first_line(error)}"
-            await run_in_threadpool(_note, self._engine, said)
-            if watched.began:
+            await run_in_threadpool(self._note, scope, error)
+            if began:
                 raise  # too late for an answer: the server cuts the connection
-            await watched.answer(problem(request, HTTPStatus.INTERNAL_SERVER_ERROR, FAULT_SAYS))
+            answer = problem(request, HTTPStatus.INTERNAL_SERVER_ERROR, FAULT_SAYS)
+            await answer(scope, receive, send)
 
+    def _note(self, scope: Scope, error: Exception) -> None:
+        """Write a fault down, for the health page and, with its trace, for whoever mends it.
 
-class _Watched:
-    """A request's answer on its way; one that says "too large" is put into our words."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope, self._receive, self._send = scope, receive, send
-        self.began = False
-        self._replaced = False
-
-    async def send(self, message: Message) -> None:
-        if self._replaced:
-            return
-        is_start = message["type"] == "http.response.start"
-        if is_start and message["status"] == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            self._replaced = True
-            detail = uploads.TOO_LARGE if _is_upload(self._scope["path"]) else TOO_LONG_SAYS
-            await self.answer(
-                problem(Request(self._scope), HTTPStatus.REQUEST_ENTITY_TOO_LARGE, detail)
-            )
-            return
-        self.began = self.began or is_start
-        await self._send(message)
-
-    async def answer(self, said: Response) -> None:
-        self.began = True
-        await said(self._scope, self._receive, self._send)
-
-
-def _is_upload(path: str) -> bool:
-    return path.startswith(("/upload", "/api/v1/results"))
+        The trace is without the values of variables: a password may be among them.
+        """
+        what = f"{scope['method']} {scope['path']}: {type(error).__name__}: {first_line(error)}"
+        trace = "".join(traceback.format_exception(error))
+        log.error("a request failed", what=what, trace=trace)
+        try:
+            with self._engine.begin() as db:
+                health.fault(db, NAME, what[:LONGEST])
+        except SQLAlchemyError:
+            log.warning("the fault could not be noted: the database is away", what=what)
 
 
 def _has_nul(query: bytes) -> bool:
     return b"\x00" in query or b"%00" in query
-
-
-def _note(engine: Engine, what: str) -> None:
-    try:
-        with engine.begin() as db:
-            health.fault(db, NAME, what.replace("\x00", "\ufffd")[:LONGEST])
-    except SQLAlchemyError:
-        log.warning("the fault could not be noted: the database is away", what=what)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
@@ -42,6 +43,10 @@ class Where:
     port: int
 
 
+class TooSlow(httpcore2.TimeoutException):
+    """The deadline has passed."""
+
+
 class Deadline:
     """A moment by which everything has to be over."""
 
@@ -50,11 +55,20 @@ class Deadline:
         self._ends = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds that are left. Raises: httpcore2.ReadTimeout when none are."""
+        """Seconds that are left. Raises: TooSlow when none are."""
         left = self._ends - time.monotonic()
         if left <= 0:
-            raise httpcore2.ReadTimeout(f"no whole answer within {self.seconds:g} s")
+            raise TooSlow(f"no whole answer within {self.seconds:g} s")
         return left
+
+    @contextmanager
+    def kept(self) -> Iterator[float]:
+        """A wait that ends with the deadline, in the same words however it ends."""
+        left = self.left()
+        try:
+            yield left
+        except httpcore2.TimeoutException:
+            raise TooSlow(f"no whole answer within {self.seconds:g} s") from None
 
 
 class _Stream(httpcore2.NetworkStream):
@@ -64,11 +78,13 @@ class _Stream(httpcore2.NetworkStream):
         self._inner, self._deadline = inner, deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._deadline.left())
+        with self._deadline.kept() as seconds:
+            return self._inner.read(max_bytes, seconds)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), PIECE):
-            self._inner.write(buffer[start : start + PIECE], self._deadline.left())
+            with self._deadline.kept() as seconds:
+                self._inner.write(buffer[start : start + PIECE], seconds)
 
     def close(self) -> None:
         self._inner.close()
@@ -79,7 +95,8 @@ class _Stream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,
     ) -> httpcore2.NetworkStream:
-        inner = self._inner.start_tls(ssl_context, server_hostname, self._deadline.left())
+        with self._deadline.kept() as seconds:
+            inner = self._inner.start_tls(ssl_context, server_hostname, seconds)
         return _Stream(inner, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
@@ -101,13 +118,10 @@ class _Pinned(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        made = self._dial.connect_tcp(
-            str(self._where.address),
-            self._where.port,
-            self._deadline.left(),
-            local_address,
-            socket_options,
-        )
+        with self._deadline.kept() as seconds:
+            made = self._dial.connect_tcp(
+                str(self._where.address), self._where.port, seconds, local_address, socket_options
+            )
         return _Stream(made, self._deadline)
 
 

@@ -21,7 +21,7 @@ from compliance.sampling import results
 router = APIRouter(tags=["results"])
 
 
-@router.post("/results", status_code=HTTPStatus.CREATED, max_body_size=LARGEST + 100_000)
+@router.post("/results", status_code=HTTPStatus.CREATED)
 def send(  # noqa: PLR0913 - what a request brings
     request: Request,
     viewer: SignedIn,

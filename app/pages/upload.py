@@ -15,6 +15,7 @@ from app import auth, uploads
 from app.deps import Db, Now, Pool, SignedIn, Visible
 from app.inputs import Id
 from app.release import RELEASE
+from app.sizes import ENCODED
 from app.templating import page
 from compliance.errors import InputError
 from compliance.jobs import receive
@@ -22,9 +23,6 @@ from compliance.records import places
 from compliance.records.scope import Scope
 
 router = APIRouter()
-
-ENCODED = 4 * (uploads.LARGEST // 3 + 1)
-ROOM = 1_000_000  # beside the file: names, boundaries
 
 
 @router.get("/upload")
@@ -34,7 +32,7 @@ def choose(request: Request, viewer: SignedIn, scope: Visible, db: Db) -> Respon
     return _form(request, db, scope)
 
 
-@router.post("/upload/check", max_body_size=uploads.LARGEST + ROOM)
+@router.post("/upload/check")
 def check(
     request: Request,
     viewer: SignedIn,
@@ -70,11 +68,7 @@ def check(
     return page(request, "upload_check.html", context)
 
 
-@router.post(
-    "/upload",
-    max_body_size=ENCODED + ROOM,
-    form_limits={"max_part_size": ENCODED},
-)
+@router.post("/upload", form_limits={"max_part_size": ENCODED})
 def accept(  # noqa: PLR0913 - what a request brings
     request: Request,
     viewer: SignedIn,

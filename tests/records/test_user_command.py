@@ -32,9 +32,9 @@ def test_a_person_gets_a_password_that_works(engine: Engine) -> None:
     assert done.returncode == 0, done.stderr
     found = re.search(r"password (\S+)", done.stdout)
     assert found is not None
-    now = datetime.now(UTC)
-    assert auth.sign_in(engine, login="li", password=found[1], now=now, old="") is not None
-    assert auth.sign_in(engine, login="li", password="another", now=now, old="") is None
+    where = {"address": "127.0.0.1", "now": datetime.now(UTC), "old": ""}
+    assert auth.sign_in(engine, login="li", password=found[1], **where) is not None
+    assert auth.sign_in(engine, login="li", password="another", **where) is None
     again = run(engine, *words)
     assert (again.returncode, "signs in here already" in again.stderr) == (2, True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from sqlalchemy import func, insert, select, update
 
 from compliance.records import tables as t
 
+GOOD = "Sample,Point,Collected,Parameter,Result,Unit\nL-1,MH-1,2026-11-20 08:00,TSS,210,mg/L\n"
 REASON = "The acid tank overflowed; the operator confirmed it."
 
 
@@ -105,6 +106,88 @@ def test_the_same_idempotency_key_opens_one_violation(as_person, town):
         assert db.scalar(select(func.count()).select_from(t.violation)) == 1
 
 
+def test_a_key_that_comes_again_with_another_request_is_refused(as_person, town):
+    client = as_person("ana")
+    headers = {"idempotency-key": "k1"}
+    body = {"detection": town.detection, "reason": REASON}
+    assert client.post("/api/v1/violations", json=body, headers=headers).status_code == 201
+    for other in ({**body, "reason": REASON + " Twice."}, {**body, "detection": 2}):
+        answer = client.post("/api/v1/violations", json=other, headers=headers)
+        assert answer.status_code == 422
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert "used before for another request" in answer.json()["detail"]
+    files = {"file": ("lab.csv", GOOD)}
+    answer = client.post(
+        "/api/v1/results", files=files, data={"industrial_user": "1"}, headers=headers
+    )
+    assert answer.status_code == 422
+
+
+def test_another_file_under_the_same_key_is_refused_and_the_same_one_is_not(as_person, town):
+    client = as_person("jo")
+    send = [("lab.csv", GOOD), ("lab.csv", GOOD), ("lab.csv", GOOD.replace("210", "211"))]
+    answers = [
+        client.post("/api/v1/results", files={"file": one}, headers={"idempotency-key": "k"})
+        for one in send
+    ]
+    assert [one.status_code for one in answers] == [201, 201, 422]
+    assert answers[0].json() == answers[1].json()
+    with town.engine.connect() as db:
+        assert db.scalar(select(func.count()).select_from(t.upload)) == 1
+
+
+def _older(town) -> None:
+    """The detection that was stored last is of the event that happened first."""
+    with town.engine.begin() as db:
+        last = db.scalar(select(func.max(t.detection.c.id)))
+        fact = select(t.detection.c.exceedance_id).where(t.detection.c.id == last)
+        db.execute(
+            update(t.exceedance)
+            .where(t.exceedance.c.id == fact.scalar_subquery())
+            .values(starts_at=t.exceedance.c.starts_at - timedelta(days=3))
+        )
+
+
+def test_the_newest_event_comes_first_whenever_it_was_found(as_person, town):
+    _older(town)
+    client = as_person("ana")
+    wanted = [town.detection, town.others_detection]
+    said = client.get("/api/v1/detections").json()["detections"]
+    assert [one["detection"] for one in said] == wanted
+    text = client.get("/detections").text
+    first, second = (text.index(f"/detections/{one}") for one in wanted)
+    assert first < second
+    page = client.get("/api/v1/detections", params={"limit": 1}).json()
+    assert [one["detection"] for one in page["detections"]] == wanted[:1]
+    page = client.get("/api/v1/detections", params={"limit": 1, "cursor": page["next"]}).json()
+    assert [one["detection"] for one in page["detections"]] == wanted[1:]
+
+
+def test_a_cursor_that_is_not_theirs_tells_nobody_anything(as_person, town):
+    answer = as_person("jo").get(
+        "/api/v1/detections", params={"cursor": str(town.others_detection)}
+    )
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"reason": REASON}, "The field detection is missing; send it."),
+        ({"detection": "x", "reason": REASON},
+         "The field detection is 'x'; expected a whole number."),
+        ({"detection": 1, "reason": "short"},
+         "The field reason: 'short' is too short; write at least 8 characters, "
+         "it is read at a hearing."),
+        ({"detection": 1, "reason": REASON, "state": 1},
+         "The field state is not one of this request; leave it out."),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_body_is_said_in_our_words(as_person, body, says):
+    answer = as_person("ana").post("/api/v1/violations", json=body)
+    assert (answer.status_code, answer.json()["detail"]) == (422, says)
+
+
 def test_pages_of_detections_follow_a_cursor(as_person, town):
     client = as_person("ana")
     first = client.get("/api/v1/detections", params={"limit": 1}).json()
@@ -124,9 +207,29 @@ def test_results_sent_by_a_program_report_their_faults_by_row(as_person, town):
     assert said["rejected"][0]["row"] == 3
 
 
-def test_a_file_over_the_limit_is_refused_before_it_is_read(as_person):
-    answer = as_person("jo").post("/api/v1/results", files={"file": ("big.csv", b"x" * 5_000_000)})
-    assert answer.status_code == 413
+@pytest.mark.parametrize("where", ["/api/v1/results", "/upload/check"])
+@pytest.mark.parametrize("size", [4_000_001, 5_500_000])
+def test_a_file_over_the_limit_is_refused_with_the_limit(as_person, where, size):
+    client = as_person("jo")
+    answer = client.post(where, files={"file": ("big.csv", b"x" * size)})
+    assert answer.status_code in (413, 422)
+    assert "4,000,000" in answer.text and "split" in answer.text
+    if where == "/upload/check":
+        assert answer.text.startswith("<!doctype html>")
+    else:
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.json()["status"] == answer.status_code
+    assert "4,000,000 bytes" in client.get("/upload").text
+
+
+def test_a_body_over_the_limit_that_is_no_upload_is_refused_too(as_person):
+    client = as_person("ana")
+    pieces = (b"x" * 10_000 for _ in range(20))  # no length is declared
+    for body in ({"json": {"reason": "x" * 200_000}}, {"content": pieces}):
+        answer = client.post("/api/v1/violations", **body)
+        assert answer.status_code == 413
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert "100,000 bytes" in answer.json()["detail"]
 
 
 def test_health_checks_say_whether_the_schema_fits(visitor, town):
@@ -136,6 +239,23 @@ def test_health_checks_say_whether_the_schema_fits(visitor, town):
         db.exec_driver_sql("UPDATE alembic_version SET version_num = 'older'")
     answer = visitor.get("/readyz")
     assert answer.status_code == 503 and "pretreat migrate" in answer.json()["reason"]
+
+
+@pytest.mark.parametrize(("age", "status"), [(31, 200), (61, 503)])
+def test_a_process_has_a_minute_before_the_installation_counts_as_degraded(
+    visitor, town, age, status
+):
+    with town.engine.begin() as db:
+        at = datetime.now(UTC) - timedelta(seconds=age)
+        db.execute(insert(t.heartbeat).values(process="work", at=at, detail={}))
+    assert visitor.get("/readyz").status_code == status
+
+
+def test_the_description_names_the_fields_of_every_body(as_person):
+    text = as_person("ana").get("/api/docs").text
+    for field in ("detection", "reason", "file", "industrial_user"):
+        assert f"<li><code>{field}</code>" in text
+    assert "multipart/form-data" in text and "application/json" in text
 
 
 def test_the_api_describes_itself(as_person):

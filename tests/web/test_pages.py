@@ -167,6 +167,24 @@ def test_a_bill_prints_no_idle_digits_and_the_api_keeps_them(as_person, town):
     assert client.get(f"/api/v1/bills/{town.bill}").json()["lines"][0]["quantity"] == long
 
 
+def test_the_mean_of_a_line_can_be_made_again_from_its_samples(as_person, town):
+    samples = [
+        {"day": "2026-07-09", "sample": "L-1", "point": "MH-1", "mg_l": "300",
+         "non_detect": False, "flow_gal": "1000000"},
+        {"day": "2026-08-09", "sample": "L-2", "point": "MH-1", "mg_l": "5",
+         "non_detect": True, "flow_gal": "200000"},
+    ]  # fmt: skip
+    with town.engine.begin() as db:
+        db.execute(
+            update(t.bill_line).where(t.bill_line.c.code == "volume").values(samples=samples)
+        )
+    client = as_person("cleo")
+    text = client.get(f"/bills/{town.bill}").text
+    for written in ("9 Jul 2026", "L-1", ">300<", "1,000,000", "&lt;5 (counts as 0)", "200,000"):
+        assert written in text, written
+    assert client.get(f"/api/v1/bills/{town.bill}").json()["lines"][0]["samples"] == samples
+
+
 def _screened(db, *, ago: timedelta) -> None:
     """A possible slug that ended some time ago: a fact without a detection."""
     now = datetime.now(UTC)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
 from app import auth
 from app.main import create_app
+from compliance.records import people
 from compliance.records import tables as t
 from compliance.settings import Settings
 
@@ -79,6 +81,55 @@ def test_after_five_failures_even_the_right_password_must_wait(visitor):
     assert "try again in 15 min" in answer.text
     other = visitor.post("/signin", data={"login": "dan", "password": PASSWORD})
     assert other.status_code == 303
+
+
+def coming_from(town, settings, host: str) -> TestClient:
+    app = create_app(settings, town.engine)
+    return TestClient(app, follow_redirects=False, client=(host, 50_000))
+
+
+def test_a_stranger_makes_an_account_slow_for_its_owner_but_does_not_shut_it(town, settings):
+    with coming_from(town, settings, "192.0.2.1") as stranger:
+        for _ in range(auth.FAILURES):
+            stranger.post("/signin", data={"login": "ana", "password": "no"})
+        assert stranger.post("/signin", data={"login": "ana", "password": "no"}).status_code == 429
+    now = datetime.now(UTC)
+    assert auth.slowed(town.engine, login="ANA", address="192.0.2.2", now=now) > 0
+    assert auth.slowed(town.engine, login="dan", address="192.0.2.2", now=now) == 0
+    with coming_from(town, settings, "192.0.2.2") as owner:
+        answer = owner.post("/signin", data={"login": "ana", "password": PASSWORD})
+    assert answer.status_code == 303
+
+
+def failed(town, *, login: str, address: str, times: int) -> None:
+    with town.engine.begin() as db:
+        for _ in range(times):
+            people.note_failure(db, login, address=address, now=datetime.now(UTC))
+
+
+def test_one_address_may_fail_fifty_times_whatever_the_names(town, settings):
+    for n in range(auth.FROM_ADDRESS):
+        failed(town, login=f"name{n}", address="192.0.2.1", times=1)
+    with coming_from(town, settings, "192.0.2.1") as stranger:
+        answer = stranger.post("/signin", data={"login": "ana", "password": PASSWORD})
+    assert answer.status_code == 429
+    assert "50 sign-ins from this address failed in 15 minutes" in answer.text
+    with coming_from(town, settings, "192.0.2.2") as other:
+        answer = other.post("/signin", data={"login": "ana", "password": PASSWORD})
+    assert answer.status_code == 303
+
+
+def test_guesses_from_very_many_addresses_shut_an_account_in_the_end(town):
+    for n in range(auth.FROM_ANYWHERE // 4):
+        failed(town, login="ana", address=f"192.0.2.{n}", times=4)
+    with pytest.raises(auth.TooManyFailures):
+        auth.slowed(town.engine, login="ana", address="198.51.100.1", now=datetime.now(UTC))
+
+
+def test_all_addresses_of_one_site_count_as_one():
+    assert auth.source("2001:db8:1:2::1") == auth.source("2001:db8:1:2:ffff::9%eth0")
+    assert auth.source("2001:db8:1:2::1") != auth.source("2001:db8:1:3::1")
+    assert auth.source("::ffff:192.0.2.1") == auth.source("192.0.2.1") == "192.0.2.1"
 
 
 def test_a_write_from_another_site_is_refused(as_person, town):
