@@ -198,6 +198,24 @@ def test_a_quarter_is_billed_once_and_shows_its_working(engine: Engine, user: in
     assert any("discharge meter showed 909,000 gal, 9,000 gal more" in line for line in volume)
 
 
+def test_a_line_keeps_the_samples_from_which_its_mean_can_be_made_again(
+    engine: Engine, user: int
+) -> None:
+    send(engine, user, composite(3, FULL))
+    jobs.run(engine, city="prescott", period=Q1, now=NOW)
+    with engine.begin() as db:
+        lines = {row.code: row for row in db.execute(select(t.bill_line))}
+    samples = [row.samples for row in lines.values() if row.samples]
+    assert len(samples) == 4
+    for (one,) in samples:
+        assert one["day"] == "2026-02-03" and one["flow_gal"] and not one["non_detect"]
+    assert sorted(Decimal(one["mg_l"]) for (one,) in samples) == sorted(
+        Decimal(row.working[0].partition(": ")[2].removesuffix(" mg/L").replace(",", ""))
+        for row in lines.values()
+        if row.samples
+    )
+
+
 def test_an_account_that_lacks_something_is_blocked_and_the_run_goes_on(
     engine: Engine, user: int
 ) -> None:
