@@ -115,7 +115,7 @@ class Link:
         if self._client is None or not self._client.connected:
             self.close()
             raise NotConnected(f"the gateway at {self.where} is not connected")
-        self._framer.expect(unit, block.table.function, block.count)
+        self._framer.expect(unit, block.table.function, block.count, block.answer_words)
         client, self._asking = self._client, True
         try:
             async with asyncio.timeout(self._timeout):
@@ -181,12 +181,12 @@ class _Checked(FramerSocket):
         self.fault = ""
         self.late = self.foreign = 0
         self._any_unit = accept_unit_mismatch
-        self._unit = self._function = self._count = 0
+        self._unit = self._function = self._count = self._words = 0
 
-    def expect(self, unit: int, function: int, count: int) -> None:
-        """Say what is asked next."""
+    def expect(self, unit: int, function: int, count: int, words: int) -> None:
+        """Say what is asked next, and how many words the answer must carry."""
         self.fault = ""
-        self._unit, self._function, self._count = unit, function, count
+        self._unit, self._function, self._count, self._words = unit, function, count, words
 
     def handleFrame(  # noqa: N802 - pymodbus's name
         self, data: bytes, exp_devid: int, exp_tid: int
@@ -223,7 +223,7 @@ class _Checked(FramerSocket):
         if function != self._function:
             return f"the answer has function {function}, not {self._function}"
         bits = self._function in _BITS
-        expected = (self._count + 7) // 8 if bits else 2 * self._count
+        expected = (self._count + 7) // 8 if bits else 2 * self._words
         found = pdu[1] if len(pdu) > 1 else 0
         if found != expected:
             what = "bit(s)" if bits else "register(s)"

@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from compliance.model.readings import Quality
 from compliance.model.register_map import Entry, Kind, Order, RegisterMap, Table
 from ingest.client import Link
-from ingest.decode import Decoded, decode_entry
+from ingest.decode import Decoded
 from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
-from ingest.plan import Block, plan, split
+from ingest.linked import Words, decode_linked, wanted
+from ingest.plan import Block, plan_map, split
 
 _WHOLE_SPAN = (Decimal(0), Decimal(100))
 _BEHIND_GATEWAY = (0x0A, 0x0B)
@@ -41,7 +43,7 @@ async def read_unit(
     Raises: LinkError when the unit answers nothing at all.
     """
     entries = [e for e in register_map.entries.values() if e.kind != Kind.COMMAND]
-    waiting = deque(plan(entries, max_registers=register_map.max_registers))
+    waiting = deque(plan_map(entries, register_map))
     words: dict[str, tuple[int, ...]] = {}
     problems: dict[str, str] = {}
     while waiting:
@@ -52,40 +54,36 @@ async def read_unit(
             if error.code in _BEHIND_GATEWAY:
                 raise
             if error.code == _ILLEGAL_ADDRESS and len(block.entries) > 1:
-                waiting.extendleft(reversed(split(block)))
+                halves = split(block, multiple_of=register_map.wire.multiple_of)
+                waiting.extendleft(reversed(halves))
             else:
                 problems.update({entry.name: str(error) for entry in block.entries})
         else:
             words.update({e.name: block.words(e, answer) for e in block.entries})
-    return tuple(_shown(entry, words, problems, order) for entry in entries)
+    return tuple(_shown(register_map, entry, words, problems, order=order) for entry in entries)
 
 
 def _shown(
+    of: RegisterMap,
     entry: Entry,
     words: dict[str, tuple[int, ...]],
     problems: dict[str, str],
+    *,
     order: Order | None,
 ) -> Shown:
     found = words.get(entry.name)
     if found is None:
         return Shown(entry=entry, problem=problems.get(entry.name, "not read"))
-    status = words.get(entry.status) if entry.status else None
     is_open = entry.needs_order and entry.order is None and order is None
     orders: Iterable[Order | None] = Order if is_open else (entry.order or order,)
-    decoded = tuple(
-        (
-            each if entry.needs_order else None,
-            decode_entry(
-                entry,
-                found,
-                order=each,
-                status_word=status[0] if status else None,
-                span=_WHOLE_SPAN,
-            ),
-        )
-        for each in orders
-    )
-    return Shown(entry=entry, words=found, decoded=decoded)
+    decoded = []
+    for each in orders:
+        asked = wanted(of, entry.name, order=each, span=_WHOLE_SPAN if entry.share else None)
+        told: dict[str, Words] = {
+            e.name: words.get(e.name, Quality.NOT_READ) for e in asked.entries
+        }
+        decoded.append((each if entry.needs_order else None, decode_linked(asked, told)))
+    return Shown(entry=entry, words=found, decoded=tuple(decoded))
 
 
 async def scan(link: Link, units: Iterable[int]) -> tuple[tuple[int, str], ...]:

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from math import isfinite
 from typing import Protocol
 
 from compliance.errors import InputError
 from compliance.model.readings import Quality, Reading
 from compliance.model.register_map import Entry, Order, RegisterMap
 from compliance.model.sites import Channel
-from compliance.model.units import linear, unit
 from compliance.records.batch import pack_words
 from compliance.records.sites import InstrumentPlan
-from ingest.decode import decode_entry
+from ingest.decode import as_float
 from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
-from ingest.plan import Block, plan, split
+from ingest.linked import Wanted, Words, decode_linked, wanted
+from ingest.plan import Block, plan_map, split
 
 BUSY = (5, 6)
 BUSY_PAUSE_SECONDS = 0.2
@@ -44,16 +43,20 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A channel with the entries that it is read from."""
+    """A channel with how it is read."""
 
     channel: Channel
-    entry: Entry
-    status: Entry | None
-    unit_code: Entry | None
+    wanted: Wanted
+
+    @property
+    def entry(self) -> Entry:
+        """The entry that holds its value."""
+        return self.wanted.entry
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return tuple(e for e in (self.entry, self.status, self.unit_code) if e is not None)
+        """All entries that it is decoded by."""
+        return self.wanted.entries
 
     def gap(self, slot: datetime, quality: Quality, *, offset_ms: int = 0) -> Reading:
         """The reading that says why there is none."""
@@ -78,7 +81,9 @@ class Unit:
         self.id = instrument.unit_id
         self.map = register_map
         self.order = None if instrument.order is None else Order(instrument.order)
-        self.signals = tuple(_signal(c, register_map, self.id) for c in planned.channels)
+        self.signals = tuple(
+            _signal(c, register_map, self.id, self.order) for c in planned.channels
+        )
         self._holes: dict[str, tuple[LinkError, float]] = {}
 
     async def answers(self, link: Reader, signals: Sequence[Signal], *, now: float) -> Answers:
@@ -94,14 +99,14 @@ class Unit:
             if name in wanted and now < until
         }
         asked = [entry for name, entry in wanted.items() if name not in answers]
-        pending = list(plan(asked, max_registers=self.map.max_registers))
+        pending = list(plan_map(asked, self.map))
         while pending:
             block = pending.pop(0)
             try:
                 words = await self._read(link, block)
             except LinkError as error:
                 if _is_hole(error) and len(block.entries) > 1:
-                    pending[:0] = split(block)
+                    pending[:0] = split(block, multiple_of=self.map.wire.multiple_of)
                     continue
                 lost = [block, *pending] if _is_down(error) else [block]
                 answers |= {e.name: error for b in lost for e in b.entries}
@@ -145,23 +150,12 @@ class Unit:
         words = answers[signal.entry.name]
         if isinstance(words, LinkError):
             return signal.gap(slot, words.quality, offset_ms=offset_ms)
-        entry, doubt = _entry_in_its_unit(signal, answers)
-        status, unread = _word(signal.status, answers)
-        decoded = decode_entry(
-            entry,
-            words,
-            order=self.order,
-            status_word=status,
-            resolution=Decimal(signal.channel.resolution),
-            span=_span(signal.channel),
-            unit=signal.channel.unit,
-        )
-        value = None if decoded.value is None else float(decoded.value)
-        quality = decoded.quality | doubt | unread
+        told = {entry.name: _words(answers[entry.name]) for entry in signal.entries}
+        value, quality = as_float(decode_linked(signal.wanted, told))
         if self.map.needs_write:
             quality |= Quality.STALE
-        if value is None or not isfinite(value):
-            value, quality = None, quality or Quality.NOT_FINITE
+        if value is None:
+            quality = quality or Quality.NOT_FINITE
         return Reading(
             channel_id=signal.channel.id,
             read_at=slot,
@@ -173,29 +167,22 @@ class Unit:
         )
 
 
-def _signal(channel: Channel, register_map: RegisterMap, unit_id: int) -> Signal:
-    where = f"channel {channel.id} (unit {unit_id}, map {register_map.name})"
-    entry = register_map.entries.get(channel.entry)
-    if entry is None:
-        known = ", ".join(register_map.entries)
-        raise InputError(f"{where}: no entry {channel.entry!r}; expected one of {known}")
-    pack_words((0,) * entry.words)
-    if entry.share and _span(channel) is None:
-        raise InputError(f"{where}: {entry.name} is a share of a span; set the channel's span")
-    if entry.unit is not None:
-        linear(entry.unit, channel.unit)
-    return Signal(
-        channel=channel,
-        entry=entry,
-        status=register_map.entries[entry.status] if entry.status else None,
-        unit_code=_unit_code(entry, register_map),
-    )
-
-
-def _unit_code(entry: Entry, register_map: RegisterMap) -> Entry | None:
-    """The register that names an entry's unit, where the map knows what its codes mean."""
-    code = register_map.entries[entry.unit_register] if entry.unit_register else None
-    return code if code is not None and code.codes else None
+def _signal(
+    channel: Channel, register_map: RegisterMap, unit_id: int, order: Order | None
+) -> Signal:
+    try:
+        found = wanted(
+            register_map,
+            channel.entry,
+            order=order,
+            resolution=Decimal(channel.resolution),
+            span=_span(channel),
+            unit=channel.unit,
+        )
+        pack_words((0,) * found.entry.words)
+    except InputError as error:
+        raise InputError(f"channel {channel.id} (unit {unit_id}): {error}") from None
+    return Signal(channel=channel, wanted=found)
 
 
 def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
@@ -204,27 +191,9 @@ def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
     return Decimal(str(channel.span_low)), Decimal(str(channel.span_high))
 
 
-def _word(entry: Entry | None, answers: Mapping[str, Answer]) -> tuple[int | None, Quality]:
-    """A one-register entry beside the value; unread, it leaves a doubt."""
-    if entry is None:
-        return None, Quality.GOOD
-    words = answers[entry.name]
-    if isinstance(words, LinkError):
-        return None, Quality.STATUS_UNCERTAIN
-    return words[0], Quality.GOOD
-
-
-def _entry_in_its_unit(signal: Signal, answers: Mapping[str, Answer]) -> tuple[Entry, Quality]:
-    """The entry in the unit that the instrument's unit register names."""
-    code, doubt = _word(signal.unit_code, answers)
-    if signal.unit_code is None or code is None:
-        return signal.entry, doubt
-    try:
-        named = unit(signal.unit_code.codes[code])
-        linear(named, signal.channel.unit)
-    except (KeyError, InputError):
-        return signal.entry, Quality.STATUS_UNCERTAIN
-    return replace(signal.entry, unit=named), doubt
+def _words(answer: Answer) -> Words:
+    """An entry's registers, or why they were not read."""
+    return answer.quality if isinstance(answer, LinkError) else answer
 
 
 def _is_hole(error: LinkError) -> bool:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from app.commands.modbus_totalize import totalize
 from compliance import settings
 from compliance.errors import InputError
 from compliance.model.readings import reasons
@@ -26,6 +27,7 @@ from ingest.commission import Shown
 from ingest.decode import Decoded, decode
 
 command = typer.Typer(no_args_is_help=True)
+command.command("totalize")(totalize)
 
 T = TypeVar("T")
 _WIDTH_OF_A_FILE = 160
@@ -39,7 +41,7 @@ Seconds = Annotated[
 
 @command.callback()
 def modbus() -> None:
-    """Instruments and their registers: simulate, scan, read, maps, decode.
+    """Instruments and their registers: simulate, scan, read, maps, decode, totalize.
 
     Example: pretreat modbus decode --type float32 --order CDAB 0x8000 0x4336
     """
