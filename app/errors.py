@@ -79,7 +79,9 @@ async def _sign_in(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problem(request, error.status_code, str(error.detail))
+    answer = problem(request, error.status_code, str(error.detail))
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

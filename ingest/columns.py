@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compliance.model.register_map import Entry, RegisterType
-from ingest.decode import EXACT, REVERSED, SWAPPED, conversion, order_of, shortest
+from compliance.model.units import linear
+from ingest.decode import EXACT, REVERSED, SWAPPED, order_of, shortest
 from ingest.linked import Wanted
 
 Floats = NDArray[np.float64]
@@ -43,7 +44,7 @@ class Group:
     a, b: z = x × a + b; relative, absolute: how far z may be off, as a share of z and at least;
     up, down: value = steps × up ÷ down. tie, shift, power: the middle between step n and the next
     is ((2n+1) × tie − shift) ÷ 10^power in raw numbers, where that is exact (tie 0: nowhere).
-    plain: 1 where the value is the raw number itself, to all its digits. lowest, highest: the raw
+    plain: 1 where the value is the raw number itself, save for rounding. lowest, highest: the raw
     numbers inside the instrument's range, None where no entry has one. marks: rows of raw marks,
     and which entries have them. All but at and words have one column.
     """
@@ -126,11 +127,11 @@ _NEVER_SURE = _Affine(
 def _affine(of: Wanted) -> _Affine:
     """The arithmetic of one entry; where floats cannot do it, every value is left to decimals."""
     factor, offset = _exact(of)
+    plain = factor == 1 and offset == 0
     step = Fraction(of.resolution) if of.resolution is not None else _own_step(of, factor, offset)
     places = None if step is None else _places(step)
     if step is None or places is None or step * 10**places >= 2**50:
-        whole = of.resolution is None and factor == 1 and offset == 0
-        return replace(_NEVER_SURE, plain=float(whole))
+        return replace(_NEVER_SURE, plain=float(of.resolution is None and plain))
     up = float(step * 10**places)
     b = float(offset / step)
     relative = max(_HALF_ULP.get(of.entry.type, 2.0**-53) + ROUNDING, up * 2.0**-52)
@@ -145,6 +146,7 @@ def _affine(of: Wanted) -> _Affine:
         tie=tie,
         shift=shift,
         power=power,
+        plain=float(plain),
     )
 
 
@@ -155,7 +157,7 @@ def _exact(of: Wanted) -> tuple[Fraction, Fraction]:
         low, high = (Fraction(end) for end in of.span)
         factor, offset = factor * (high - low) / 100, offset * (high - low) / 100 + low
     if of.entry.unit is not None and of.unit is not None and of.entry.unit is not of.unit:
-        by, plus = (Fraction(number) for number in conversion(of.entry.unit, of.unit))
+        by, plus = linear(of.entry.unit, of.unit)
         factor, offset = factor * by, offset * by + plus
     return factor, offset
 

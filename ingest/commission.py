@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
 from compliance.model.readings import Quality
 from compliance.model.register_map import Entry, Kind, Order, RegisterMap, Table
+from compliance.model.wire import Wire
+from ingest.asking import Asking
 from ingest.client import Link
 from ingest.decode import Decoded
-from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
-from ingest.linked import Words, decode_linked, wanted
-from ingest.plan import Block, plan_map, split
+from ingest.errors import UNIT_DOWN, LinkError, NoAnswer, NotConnected, Refused, is_away
+from ingest.linked import Words, decode_linked, refuse_open_base, wanted
+from ingest.plan import Block
 
 _WHOLE_SPAN = (Decimal(0), Decimal(100))
-_BEHIND_GATEWAY = (0x0A, 0x0B)
-_ILLEGAL_ADDRESS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,27 +39,29 @@ async def read_unit(
     """Every entry of a map, read once; an address that the instrument refuses is named.
 
     order: of values whose order the map leaves open; without it all four are given.
-    Raises: LinkError when the unit answers nothing at all.
+    Raises: LinkError when the unit answers nothing at all; InputError for a map without a base.
     """
+    refuse_open_base(register_map)
     entries = [e for e in register_map.entries.values() if e.kind != Kind.COMMAND]
-    waiting = deque(plan_map(entries, register_map))
-    words: dict[str, tuple[int, ...]] = {}
-    problems: dict[str, str] = {}
-    while waiting:
-        block = waiting.popleft()
-        try:
-            answer = await link.read(unit, block)
-        except Refused as error:
-            if error.code in _BEHIND_GATEWAY:
-                raise
-            if error.code == _ILLEGAL_ADDRESS and len(block.entries) > 1:
-                halves = split(block, multiple_of=register_map.wire.multiple_of)
-                waiting.extendleft(reversed(halves))
-            else:
-                problems.update({entry.name: str(error) for entry in block.entries})
-        else:
-            words.update({e.name: block.words(e, answer) for e in block.entries})
+    answers = await Asking(unit, register_map).answers(_Reopened(link), entries, now=0.0)
+    words = {name: a for name, a in answers.items() if not isinstance(a, LinkError)}
+    problems = {name: str(a) for name, a in answers.items() if isinstance(a, LinkError)}
+    away = next((a for a in answers.values() if isinstance(a, LinkError) and is_away(a)), None)
+    if not words and away is not None:
+        raise away
     return tuple(_shown(register_map, entry, words, problems, order=order) for entry in entries)
+
+
+class _Reopened:
+    """A link that is opened again where a silence or a bad answer closed it."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def read(self, unit: int, block: Block, wire: Wire) -> tuple[int, ...]:
+        if not self._link.connected:
+            await self._link.connect()
+        return await self._link.read(unit, block, wire)
 
 
 def _shown(
@@ -105,7 +106,7 @@ async def _probe(link: Link, unit: int) -> str | None:
     try:
         words = await link.read(unit, Block(table=Table.HOLDING, address=0, count=1, entries=()))
     except Refused as error:
-        return None if error.code in _BEHIND_GATEWAY else str(error)
+        return None if error.code in UNIT_DOWN else str(error)
     except (NoAnswer, NotConnected):
         return None
     except LinkError as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
-from math import isfinite
+from math import isfinite, lcm
 
 from compliance.errors import InputError
 from compliance.model.readings import Quality
@@ -20,7 +21,6 @@ __all__ = [
     "SWAPPED",
     "Decoded",
     "as_float",
-    "conversion",
     "decode",
     "decode_entry",
     "joined",
@@ -32,6 +32,7 @@ __all__ = [
 
 _MOST_DIGITS = 40  # a larger value, read in a wrong order, has no step of any resolution
 _HUNDRED = Decimal(100)
+_QUOTIENTS = Context(prec=60, rounding=ROUND_HALF_UP)  # of what has at most 60 digits itself
 
 
 def decode_entry(
@@ -70,13 +71,23 @@ def decode_entry(
             quality, reason = quality | Quality.OUT_OF_RANGE, outside
         value = _engineering(entry, value, span)
         value = _stepped(_in_unit(value, entry.unit, unit), resolution)
-    said = Quality.GOOD if status_word is None else status_quality(entry, status_word)
-    if said:
-        quality |= said
-        value = None if said & Quality.MISSING_MARK else value
-        reason = "; ".join(filter(None, (reason, f"{entry.status or 'status'} is {status_word}")))
     text = decoded.text or meaning(entry, decoded.value)
-    return Decoded(value=value, quality=quality, reason=reason, text=text)
+    made = Decoded(value=value, quality=quality, reason=reason, text=text)
+    return made if status_word is None else _qualified(made, entry, status_word)
+
+
+def _qualified(decoded: Decoded, entry: Entry, status_word: int) -> Decoded:
+    """A value with what the instrument's status register says of it."""
+    said = status_quality(entry, status_word)
+    if not said:
+        return decoded
+    reason = f"{entry.status or 'status'} is {status_word}"
+    return replace(
+        decoded,
+        value=None if said & Quality.MISSING_MARK else decoded.value,
+        quality=decoded.quality | said,
+        reason=f"{decoded.reason}; {reason}" if decoded.reason else reason,
+    )
 
 
 def _time(entry: Entry, words: Sequence[int], order: Order) -> Decoded:
@@ -137,17 +148,26 @@ def _engineering(entry: Entry, value: Decimal, span: tuple[Decimal, Decimal] | N
 def _in_unit(value: Decimal, source: Unit | None, target: Unit | None) -> Decimal:
     if source is None or target is None or source is target:
         return value
-    return EXACT.fma(value, *conversion(source, target))
+    factor, offset, divisor = _conversion(source, target)
+    converted = EXACT.fma(value, factor, offset)
+    if divisor == 1:
+        return converted
+    is_short = _QUOTIENTS.plus(converted) == converted
+    return (_QUOTIENTS if is_short else EXACT).divide(converted, divisor)
 
 
 @cache
-def conversion(source: Unit, target: Unit) -> tuple[Decimal, Decimal]:
-    """``(factor, offset)`` between two units, exact where it can be, else to 28 digits.
+def _conversion(source: Unit, target: Unit) -> tuple[Decimal, Decimal, Decimal]:
+    """``(factor, offset, divisor)``: (value × factor + offset) ÷ divisor, so that 6 in is 0.5 ft.
 
-    Raises: UnitMismatch when the two measure different things.
+    The divisor is 1 where factor and offset are decimals themselves.
     """
     factor, offset = linear(source, target)
-    return as_decimal(factor), as_decimal(offset)
+    bottom = lcm(factor.denominator, offset.denominator)
+    scale = next((10**n for n in range(_MOST_DIGITS) if 10**n % bottom == 0), None)
+    if scale is not None:
+        return as_decimal(factor), as_decimal(offset), Decimal(1)
+    return Decimal(int(factor * bottom)), Decimal(int(offset * bottom)), Decimal(bottom)
 
 
 def _stepped(value: Decimal, resolution: Decimal | None) -> Decimal:

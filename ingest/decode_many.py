@@ -23,8 +23,10 @@ from ingest.rows import decoded
 
 Qualities = NDArray[np.int16]
 
-_Made = tuple[Group, Quality] | Decoded
-"""A group of one entry and what doubt there is about it, or why there is no value."""
+_Made = tuple[Group | int, Quality]
+"""A group and what doubt there is about it, or a place and why there is no value."""
+
+_Alike = tuple[tuple[RegisterType, int, bool], Quality]
 
 _CHUNK = 16_384  # values that are worked on together, so that they stay near the processor
 _MOST_COMPILED = 1000
@@ -40,7 +42,8 @@ class DecodePlan:
     blocks: the requests; a row of words holds their answers one after another. block_of: the block
     of each value. statuses: for each status register its row, its block, and the quality of every
     word; status_of: which of them qualifies each value, −1 for none. fixed: groups whose scale and
-    unit stand in the map; varying: the places of those whose registers tell them.
+    unit stand in the map; varying: the places of those whose registers tell them; clocks: those of
+    times, which have no value and may be no date.
     """
 
     wanted: tuple[Wanted, ...]
@@ -52,7 +55,8 @@ class DecodePlan:
     status_of: Places
     fixed: tuple[Group, ...]
     varying: tuple[int, ...]
-    compiled: dict[tuple[int, bytes], _Made] = field(default_factory=dict)
+    clocks: tuple[int, ...]
+    compiled: dict[tuple[tuple[int, ...], bytes], list[_Made]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -83,6 +87,7 @@ def decode_plan(of: RegisterMap, wanted: Sequence[Wanted]) -> DecodePlan:
         status_of=status_of,
         fixed=_groups(wanted, starts),
         varying=tuple(n for n, each in enumerate(wanted) if each.scaling and _is_number(each)),
+        clocks=tuple(n for n, each in enumerate(wanted) if each.entry.clock is not None),
     )
 
 
@@ -171,8 +176,11 @@ class _Part:
         said = self._said()
         for each in self.plan.fixed:
             self._group(each, None)
-        for place in self.plan.varying:
-            self._varying(place)
+        if self.plan.varying:
+            self._varying()
+        for place in self.plan.clocks:
+            for column in range(self.words.shape[1]):
+                self._by_decimals(place, column)
         self._qualify(said)
 
     def _said(self) -> list[Qualities]:
@@ -224,18 +232,32 @@ class _Part:
         start = self.plan.starts[entry.name]
         return tuple(self.words[start : start + entry.words, column].tolist())
 
-    def _varying(self, place: int) -> None:
-        """A value whose scale or unit the instruments tell: once for each thing they say."""
-        wanted = self.plan.wanted[place]
-        keys, which = np.unique(self._keys(wanted), axis=1, return_inverse=True)
-        for number in range(keys.shape[1]):
-            some = np.flatnonzero(which == number)
-            made = self._compiled(place, keys[:, number].tobytes(), int(some[0]))
-            if isinstance(made, Decoded):
-                self.values[place, some], self.quality[place, some] = np.nan, int(made.quality)
-            else:
-                self._group(made[0], some)
-                self.quality[place, some] |= np.int16(made[1])
+    def _varying(self) -> None:
+        """Values whose scale or unit the instruments tell: once for each thing they say."""
+        keys = [self._keys(self.plan.wanted[place]) for place in self.plan.varying]
+        if all((each == each[:, :1]).all() for each in keys):  # nearly always: they say the same
+            said = b"".join(each[:, 0].tobytes() for each in keys)
+            for of, doubt in self._compiled(self.plan.varying, said, 0):
+                self._apply(of, doubt, None)
+            return
+        for place, each in zip(self.plan.varying, keys, strict=True):
+            ways, which = np.unique(each, axis=1, return_inverse=True)
+            for number in range(ways.shape[1]):
+                some = np.flatnonzero(which == number)
+                said = ways[:, number].tobytes()
+                for of, doubt in self._compiled((place,), said, int(some[0])):
+                    self._apply(of, doubt, some)
+
+    def _apply(self, of: Group | int, doubt: Quality, some: Places | None) -> None:
+        """One group, or the reason why a place has no value."""
+        columns = slice(None) if some is None else some
+        if isinstance(of, int):
+            self.quality[of, columns] = int(doubt)
+            return
+        self._group(of, some)
+        if doubt:
+            for place in of.at:
+                self.quality[place, columns] |= np.int16(doubt)
 
     def _keys(self, wanted: Wanted) -> NDArray[Any]:
         """What the registers say that a value's scale and unit depend on."""
@@ -247,21 +269,28 @@ class _Part:
                 found.append(self.unread[self.plan.owner[entry.name]].astype(np.int32))
         return np.array(found)
 
-    def _compiled(self, place: int, said: bytes, column: int) -> _Made:
+    def _compiled(self, places: tuple[int, ...], said: bytes, column: int) -> list[_Made]:
         cache = self.plan.compiled
-        found = cache.get((place, said))
+        found = cache.get((places, said))
         if found is None:
             if len(cache) >= _MOST_COMPILED:
                 cache.clear()
-            found = cache[place, said] = self._compile(place, column)
+            found = cache[places, said] = self._compile(places, column)
         return found
 
-    def _compile(self, place: int, column: int) -> _Made:
-        wanted = self.plan.wanted[place]
-        told = {entry.name: self._words(entry, column) for entry in wanted.scaling}
-        scaled = scaling(wanted, told)
-        if isinstance(scaled, Decoded):
-            return scaled
-        entry, doubt = scaled
-        fixed = replace(wanted, entry=entry)
-        return group([(place, fixed, self.plan.starts[entry.name])]), doubt
+    def _compile(self, places: tuple[int, ...], column: int) -> list[_Made]:
+        """Groups for what one instrument says of the scale and unit of some values."""
+        made: list[_Made] = []
+        members: dict[_Alike, list[tuple[int, Wanted, int]]] = {}
+        for place in places:
+            wanted = self.plan.wanted[place]
+            told = {entry.name: self._words(entry, column) for entry in wanted.scaling}
+            scaled = scaling(wanted, told)
+            if isinstance(scaled, Decoded):
+                made.append((place, scaled.quality))
+                continue
+            entry, doubt = scaled
+            member = (place, replace(wanted, entry=entry), self.plan.starts[entry.name])
+            members.setdefault((key(wanted), doubt), []).append(member)
+        made.extend((group(each), doubt) for (_, doubt), each in members.items())
+        return made

@@ -71,11 +71,7 @@ def wanted(
     Raises: InputError for an entry that the map has not, a share without a span, a unit that
     measures something else, a map that does not know where the instrument's block begins.
     """
-    if of.base_open:
-        raise InputError(
-            f"{of.name}: the map does not know where the instrument's block begins; "
-            f"make a map of your own with inherits: {of.name} and its base_address"
-        )
+    refuse_open_base(of)
     entry = of.entries.get(name)
     if entry is None:
         known = ", ".join(of.entries)
@@ -95,6 +91,18 @@ def wanted(
         exponent=_of(of, entry.exponent_register),
         multiplier=_of(of, entry.multiplier_register),
     )
+
+
+def refuse_open_base(of: RegisterMap) -> None:
+    """Nothing can be read by a map whose addresses count from an unknown start.
+
+    Raises: InputError saying how to make a map that can.
+    """
+    if of.base_open:
+        raise InputError(
+            f"{of.name}: the map does not know where the instrument's block begins; "
+            f"make a map of your own with inherits: {of.name} and its base_address"
+        )
 
 
 def _of(of: RegisterMap, name: str | None) -> Entry | None:
@@ -181,7 +189,7 @@ def _factor(linked: Entry, words: Words, of: Wanted) -> Decimal | Decoded:
 
 def _named_unit(of: Wanted, words: Mapping[str, Words]) -> tuple[Unit | None, Quality]:
     """The unit that the instrument says its value has, and what doubt there is about it."""
-    if of.unit_code is None:
+    if of.unit_code is None or of.unit is None:
         return of.entry.unit, Quality.GOOD
     code = words[of.unit_code.name]
     if isinstance(code, Quality):

@@ -11,8 +11,9 @@ Flags = NDArray[np.bool_]
 
 _EXACT = 2.0**-53 + ROUNDING
 _MOST_WHOLE = 1e15  # fifteen digits are told from their neighbours by the float next to them
-_WHOLE = 2.0**52
+_NO_STEP = 1e18  # of a number so many steps long every digit is whole steps
 _MOST_PLACES = 22
+_MOST_EXACT = 12  # 24 bits times 10¹² are still exact in 53
 _MANTISSA = np.uint32(0x7FFFFF)
 _BELOW_FLOAT32 = np.uint64(0x1FFFFFFF)  # the bits of a float64 that a float32 has not
 _MIDDLE = np.uint64(0x10000000)
@@ -61,8 +62,8 @@ def settled(of: Group, decimals: Floats, rows: Places) -> tuple[Floats, Flags]:
     known &= off < 0.25
     steps = np.where(sure, steps, at_middle)
     values = np.copysign(steps, z) * up / of.down[rows, 0] + 0.0
-    plain = of.plain[rows, 0] == 1
     counted = np.isfinite(of.relative[rows, 0])
+    plain = (of.plain[rows, 0] == 1) & (~counted | ((size > _NO_STEP) & (up == 1)))
     return np.where(plain, decimals + 0.0, values), ~(plain | (counted & (sure | known)))
 
 
@@ -110,6 +111,7 @@ def _rounded(size: Floats, places: NDArray[np.int64]) -> tuple[Floats, Flags]:
     whole = np.rint(scaled)
     found = np.where(places >= 0, whole / power, whole * power)
     doubt = np.abs(np.abs(scaled - whole) - 0.5) < 1e-5
+    doubt &= (places < 0) | (places > _MOST_EXACT)  # between, a middle is one, and goes to even
     doubt |= np.abs(places) > _MOST_PLACES
     doubt |= found.view(np.uint64) & _BELOW_FLOAT32 == _MIDDLE
     return found, doubt

@@ -1,17 +1,16 @@
 """One unit behind a gateway: its round of requests, and the readings that come of it.
 
 A request that fails gives readings without a value and with the reason; an old value is never
-repeated. What a round brings depends only on the link, so that tests run it on a scripted server.
+repeated, and one that the instrument repeats is marked stale. What a round brings depends only on
+the link, so that tests run it on a scripted server.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Protocol
 
 from compliance.errors import InputError
 from compliance.model.readings import Quality, Reading
@@ -19,34 +18,27 @@ from compliance.model.register_map import Entry, Order, RegisterMap
 from compliance.model.sites import Channel
 from compliance.records.batch import pack_words
 from compliance.records.sites import InstrumentPlan
-from ingest.decode import as_float
-from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
+from ingest.asking import Answer, Answers, Asking, Reader
+from ingest.clock import device_time
+from ingest.decode import as_float, order_of
+from ingest.errors import LinkError
+from ingest.freshness import CLOCK_SECONDS, Freshness, beat_limit
 from ingest.linked import Wanted, Words, decode_linked, wanted
-from ingest.plan import Block, plan_map, split
 
-BUSY = (5, 6)
-BUSY_PAUSE_SECONDS = 0.2
-ILLEGAL_ADDRESS = 2
-UNIT_DOWN = (10, 11)
-HOLE_SECONDS = 300.0
-"""How long an address that the instrument does not have is left alone."""
-
-Answer = tuple[int, ...] | LinkError
-Answers = dict[str, Answer]
-
-
-class Reader(Protocol):
-    """What a round needs of a link."""
-
-    async def read(self, unit: int, block: Block) -> tuple[int, ...]: ...
+_MOST_OFFSET_MS = 2**31 - 1
+_TOLD_TO = "it measures only when told to, and this program never writes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A channel with how it is read."""
+    """A channel with how it is read.
+
+    clock: the entry that tells when its value was measured, None where there is none.
+    """
 
     channel: Channel
     wanted: Wanted
+    clock: Entry | None = None
 
     @property
     def entry(self) -> Entry:
@@ -55,8 +47,9 @@ class Signal:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All entries that it is decoded by."""
-        return self.wanted.entries
+        """All entries that it is decoded and dated by."""
+        own = self.wanted.entries
+        return own if self.clock is None else (*own, self.clock)
 
     def gap(self, slot: datetime, quality: Quality, *, offset_ms: int = 0) -> Reading:
         """The reading that says why there is none."""
@@ -84,54 +77,20 @@ class Unit:
         self.signals = tuple(
             _signal(c, register_map, self.id, self.order) for c in planned.channels
         )
-        self._holes: dict[str, tuple[LinkError, float]] = {}
+        self.stale = ""  # why its values of the last round are old; empty when they are not
+        self._asking = Asking(self.id, register_map)
+        self._freshness = Freshness()
 
     async def answers(self, link: Reader, signals: Sequence[Signal], *, now: float) -> Answers:
         """The words of every entry that the signals need, or why there are none.
 
-        After exception 2 a block is halved until the bad address is named; the rest is read. now:
-        seconds of any steady clock, for addresses that are left alone for a while.
+        now: seconds of a clock that nobody sets.
         """
-        wanted = {entry.name: entry for signal in signals for entry in signal.entries}
-        answers: Answers = {
-            name: error
-            for name, (error, until) in self._holes.items()
-            if name in wanted and now < until
-        }
-        asked = [entry for name, entry in wanted.items() if name not in answers]
-        pending = list(plan_map(asked, self.map))
-        while pending:
-            block = pending.pop(0)
-            try:
-                words = await self._read(link, block)
-            except LinkError as error:
-                if _is_hole(error) and len(block.entries) > 1:
-                    pending[:0] = split(block, multiple_of=self.map.wire.multiple_of)
-                    continue
-                lost = [block, *pending] if _is_down(error) else [block]
-                answers |= {e.name: error for b in lost for e in b.entries}
-                if _is_hole(error):
-                    self._note_hole(block, error, now)
-                if _is_down(error):
-                    break
-            else:
-                answers |= {e.name: block.words(e, words) for e in block.entries}
-        return answers
-
-    def _note_hole(self, block: Block, error: LinkError, now: float) -> None:
-        name = block.entries[0].name
-        error.args = (f"{error} for {name} at {block.table.value} address {block.address}",)
-        self._holes[name] = (error, now + HOLE_SECONDS)
-
-    async def _read(self, link: Reader, block: Block) -> tuple[int, ...]:
-        """One request; a busy instrument is asked once more after a pause."""
-        try:
-            return await link.read(self.id, block)
-        except Refused as error:
-            if error.code not in BUSY:
-                raise
-        await asyncio.sleep(BUSY_PAUSE_SECONDS)
-        return await link.read(self.id, block)
+        beat = self.map.heartbeat
+        entries = [entry for signal in signals for entry in signal.entries]
+        return await self._asking.answers(
+            link, entries if beat is None else [beat, *entries], now=now
+        )
 
     def readings(
         self,
@@ -140,19 +99,50 @@ class Unit:
         *,
         slot: datetime,
         offset_ms: int,
+        now: float,
     ) -> list[Reading]:
-        """One reading for each signal at a slot."""
-        return [self._reading(s, answers, slot, offset_ms=offset_ms) for s in signals]
+        """One reading for each signal at a slot.
+
+        offset_ms: how long after the slot it was asked; now: seconds of a clock that nobody sets.
+        """
+        self.stale = _TOLD_TO if self.map.needs_write else ""
+        frozen = self._beat_stands_still(signals, answers, now)
+        return [
+            self._reading(s, answers, slot, offset_ms=offset_ms, now=now, frozen=frozen)
+            for s in signals
+        ]
+
+    def _beat_stands_still(
+        self, signals: Sequence[Signal], answers: Mapping[str, Answer], now: float
+    ) -> bool:
+        beat = self.map.heartbeat
+        words = None if beat is None else answers.get(beat.name)
+        if beat is None or words is None or isinstance(words, LinkError):
+            return False
+        limit = beat_limit(min(s.channel.interval_ms for s in signals))
+        if self._freshness.stood_still(beat.name, words, now=now) < limit:
+            return False
+        self.stale = f"its heartbeat register ({beat.name}) stands still"
+        return True
 
     def _reading(
-        self, signal: Signal, answers: Mapping[str, Answer], slot: datetime, *, offset_ms: int
+        self,
+        signal: Signal,
+        answers: Mapping[str, Answer],
+        slot: datetime,
+        *,
+        offset_ms: int,
+        now: float,
+        frozen: bool,
     ) -> Reading:
         words = answers[signal.entry.name]
         if isinstance(words, LinkError):
             return signal.gap(slot, words.quality, offset_ms=offset_ms)
         told = {entry.name: _words(answers[entry.name]) for entry in signal.entries}
         value, quality = as_float(decode_linked(signal.wanted, told))
-        if self.map.needs_write:
+        asked_at = slot + timedelta(milliseconds=offset_ms)
+        same, device_offset = self._device_time(signal, answers, asked_at, now)
+        if frozen or same or self.map.needs_write:
             quality |= Quality.STALE
         if value is None:
             quality = quality or Quality.NOT_FINITE
@@ -164,7 +154,29 @@ class Unit:
             quality=quality,
             words=words,
             offset_ms=offset_ms,
+            device_offset_ms=device_offset,
         )
+
+    def _device_time(
+        self, signal: Signal, answers: Mapping[str, Answer], asked_at: datetime, now: float
+    ) -> tuple[bool, int | None]:
+        """Whether a value's own time is that of an earlier poll, and its distance from ours in ms.
+
+        An instrument writes its time in a zone that it does not tell; it is taken as UTC, so that a
+        steady distance of hours is its zone, and one that moves is its drift.
+        """
+        clock = signal.clock
+        words = None if clock is None else answers[clock.name]
+        if clock is None or words is None or isinstance(words, LinkError):
+            return False, None
+        told = device_time(clock, words, order_of(clock, self.order))
+        if told is None:
+            return False, None
+        same = self._freshness.stood_still(clock.name, words, now=now) >= CLOCK_SECONDS
+        if same and not self.stale:
+            self.stale = f"its own time of {signal.entry.name} ({clock.name}) stands still"
+        apart = (told.replace(tzinfo=UTC) - asked_at) // timedelta(milliseconds=1)
+        return same, apart if abs(apart) <= _MOST_OFFSET_MS else None
 
 
 def _signal(
@@ -182,7 +194,9 @@ def _signal(
         pack_words((0,) * found.entry.words)
     except InputError as error:
         raise InputError(f"channel {channel.id} (unit {unit_id}): {error}") from None
-    return Signal(channel=channel, wanted=found)
+    timed = found.entry.time_register
+    clock = None if timed is None else register_map.entries[timed]
+    return Signal(channel=channel, wanted=found, clock=clock)
 
 
 def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
@@ -194,14 +208,3 @@ def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
 def _words(answer: Answer) -> Words:
     """An entry's registers, or why they were not read."""
     return answer.quality if isinstance(answer, LinkError) else answer
-
-
-def _is_hole(error: LinkError) -> bool:
-    return isinstance(error, Refused) and error.code == ILLEGAL_ADDRESS
-
-
-def _is_down(error: LinkError) -> bool:
-    """Whether asking this unit for more in this round is in vain."""
-    if isinstance(error, Refused):
-        return error.code in UNIT_DOWN
-    return isinstance(error, NoAnswer | NotConnected)

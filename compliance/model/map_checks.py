@@ -80,7 +80,7 @@ def check_size(entry: Entry, *, place: str, most: int) -> None:
         raise RuleError(
             f"{place}, entry {entry.name}: a {entry.type.value} takes {entry.registers} registers "
             f"and max_registers is {most}, which would tear it; expected max_registers of at "
-            f"least {entry.registers}, or entries that fit"
+            f"least {entry.registers}, entries that fit, or split_values: true in the link"
         )
 
 

@@ -125,7 +125,8 @@ def register_map(document: Mapping[str, object], *, file: str) -> RegisterMap:
     of = wire(top)
     most = request_size(top, of)
     base = _base(top)
-    entries = _entries(top, wide=of.wide_registers, most=most or MOST_REGISTERS)
+    most_of_a_value = MOST_REGISTERS if of.split_values else most or MOST_REGISTERS
+    entries = _entries(top, wide=of.wide_registers, most=most_of_a_value)
     return RegisterMap(
         **head,
         sources=top.texts("sources"),

@@ -34,6 +34,8 @@ class Wire:
     and the first request is lost. multiple_of: the count of every request must be one.
     one_request_per_entry: it answers blocks wrongly. accept_unit_mismatch, ignore_transaction_id:
     what its answers get wrong. wide_registers: each register number answers with four bytes.
+    split_values: it refuses to give a value of several registers in one request, so they are read
+    one by one and checked for having moved meanwhile.
     """
 
     protocols: tuple[Protocol, ...] = ()
@@ -49,12 +51,13 @@ class Wire:
     accept_unit_mismatch: bool = False
     ignore_transaction_id: bool = False
     wide_registers: bool = False
+    split_values: bool = False
 
 
 _KEYS = (
     *("protocols", "baud", "parity", "default", "timeout_ms", "pause_ms", "wake_up_s"),
     *("multiple_of", "one_request_per_entry", "accept_unit_mismatch", "ignore_transaction_id"),
-    "wide_registers",
+    *("wide_registers", "split_values"),
 )
 
 
@@ -85,6 +88,7 @@ def wire(top: Fields) -> Wire:
         accept_unit_mismatch=fields.flag("accept_unit_mismatch"),
         ignore_transaction_id=fields.flag("ignore_transaction_id"),
         wide_registers=fields.flag("wide_registers"),
+        split_values=fields.flag("split_values"),
     )
 
 
