@@ -26,6 +26,10 @@ test: setup lint ## everything the tests need, then all of them
 	bash scripts/need-timescaledb
 	$(BIN)/python -m pytest -q
 
+.PHONY: faults
+faults: $(VENV)/.run ## kill, starve and mislead a running installation for a quarter hour (CI runs the short form)
+	@$(BIN)/pretreat faults --size full
+
 .PHONY: fast
 fast: $(VENV)/.dev ## the tests that need neither database nor browser
 	@$(BIN)/python -m pytest -q tests/unit tests/rules

@@ -11,7 +11,7 @@ from fastapi.staticfiles import StaticFiles
 from sqlalchemy import Engine
 
 from app import errors
-from app.api import bills, findings, health, live, points, results, webhooks
+from app.api import bills, findings, frames, health, live, points, results, webhooks
 from app.deps import signed_in
 from app.headers import Guard
 from app.live import Hub
@@ -45,6 +45,7 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
     app.include_router(session.router, include_in_schema=False)
     app.include_router(health.router)
+    app.include_router(frames.router, prefix="/api/v1")  # by token
     guarded = [Depends(signed_in)]
     for pages in (board, point_pages, finding_pages, upload, bill_pages, machines):
         app.include_router(pages.router, dependencies=guarded, include_in_schema=False)

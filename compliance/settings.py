@@ -31,6 +31,7 @@ class Settings(BaseSettings):
     secret_file: Path | None = Field(None, alias="PRETREAT_SECRET_FILE")
     base_url: str = Field("http://127.0.0.1:8000", alias="PRETREAT_BASE_URL")
     smtp_url: str | None = Field(None, alias="PRETREAT_SMTP_URL")
+    spool_bytes: int = Field(16 * 1024**3, alias="PRETREAT_SPOOL_BYTES", ge=256 * 1024)
     webhook_allow: tuple[str, ...] | str = Field((), alias="PRETREAT_WEBHOOK_ALLOW")
 
     @field_validator("database_url")

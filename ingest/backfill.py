@@ -1,23 +1,16 @@
-"""History by the same path: arrays or a historian's export become batches like any other."""
+"""History by the same path: arrays become batches like any other; exports: ``ingest.history``."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from math import isfinite
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Engine
 
-from compliance.errors import InputError
-from compliance.model.parameters import parameter
-from compliance.model.periods import to_us
 from compliance.model.readings import Quality, Times, Values
-from compliance.model.units import Unit, linear, unit
 from compliance.records import readings
 from compliance.records.batch import Frame, batch, decode, encode, first_sequence, frame
 
@@ -121,123 +114,3 @@ def _frame(group: Sequence[tuple[int, History]], worker: str, sequence: int) -> 
         has_words=np.concatenate(known),
     )
     return frame(many, worker=worker, sequence=sequence)
-
-
-# -- a historian's export
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """Where readings of a point and parameter go, and in which unit."""
-
-    channel_id: int
-    unit: Unit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
-    channel_id: int
-    at_us: int
-    value: float
-    quality: Quality
-
-
-def read_export(path: Path, targets: Mapping[tuple[str, str], Target]) -> dict[int, History]:
-    """A historian's CSV (``at, point, parameter, value, unit``, optional ``quality``) by channel.
-
-    targets: by the point's code and the parameter's name; ``at`` needs its offset. An empty value
-    or NaN is a missing one.
-    Raises: InputError naming file, row, column and repair, for the first row that is unusable.
-    """
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [_row(cells, targets) for cells in _cells(path, csv.reader(file))]
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}); check its name") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{path} is no CSV text; expected columns {', '.join(COLUMNS)}") from None
-    history = {}
-    for channel in dict.fromkeys(row.channel_id for row in rows):
-        own = [row for row in rows if row.channel_id == channel]
-        history[channel] = History(
-            at_us=np.array([row.at_us for row in own], np.int64),
-            value=np.array([row.value for row in own], np.float64),
-            quality=np.array([int(row.quality) for row in own], np.int64),
-        )
-    return history
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    place: str
-    named: Mapping[str, str]
-
-    def fault(self, column: str, expected: str) -> InputError:
-        found = self.named.get(column, "")
-        return InputError(f"{self.place}, column {column}: found {found!r}; expected {expected}")
-
-
-def _cells(path: Path, reader: Iterator[list[str]]) -> Iterator[_Cells]:
-    heading = [name.strip().casefold() for name in next(reader, [])]
-    absent = [name for name in COLUMNS if name not in heading]
-    if absent:
-        raise InputError(f"{path}, row 1: no column {absent[0]}; expected {', '.join(COLUMNS)}")
-    for number, cells in enumerate(reader, start=2):
-        place = f"{path}, row {number}"
-        if not any(cells):
-            continue
-        if len(cells) != len(heading):
-            raise InputError(
-                f"{place}: found {len(cells)} cells; expected {len(heading)}, one for each column"
-            )
-        named = dict(zip(heading, (cell.strip() for cell in cells), strict=True))
-        yield _Cells(place, named)
-
-
-def _row(cells: _Cells, targets: Mapping[tuple[str, str], Target]) -> _Row:
-    target = _target(cells, targets)
-    quality = QUALITIES.get(cells.named.get("quality", "").casefold())
-    if quality is None:
-        raise cells.fault("quality", "good, suspect, bad, missing or maintenance")
-    value = _value(cells, target.unit)
-    if not isfinite(value):
-        value, quality = float("nan"), quality or Quality.MISSING_MARK
-    return _Row(
-        channel_id=target.channel_id, at_us=to_us(_instant(cells)), value=value, quality=quality
-    )
-
-
-def _target(cells: _Cells, targets: Mapping[tuple[str, str], Target]) -> Target:
-    try:
-        key = (cells.named["point"], parameter(cells.named["parameter"]).value)
-    except InputError:
-        raise cells.fault("parameter", "a name such as ph, temperature or flow") from None
-    if key not in targets:
-        known = "; ".join(f"{point} {name}" for point, name in targets)
-        raise cells.fault("point", f"a point with a channel for {key[1]}, of: {known}")
-    return targets[key]
-
-
-def _value(cells: _Cells, target: Unit) -> float:
-    text = cells.named["value"]
-    try:
-        value = float(text) if text else float("nan")
-    except ValueError:
-        raise cells.fault("value", "a number, or nothing where none came") from None
-    try:
-        source = unit(cells.named["unit"])
-        factor, offset = linear(source, target)
-    except InputError:
-        raise cells.fault("unit", f"one that converts to {target.value}") from None
-    return value if source is target else value * float(factor) + float(offset)
-
-
-def _instant(cells: _Cells) -> datetime:
-    expected = "an instant with its offset, such as 2026-03-01T08:00:00-06:00"
-    try:
-        at = datetime.fromisoformat(cells.named["at"])
-    except ValueError:
-        raise cells.fault("at", expected) from None
-    if at.utcoffset() is None:
-        raise cells.fault("at", expected)
-    return at

@@ -1,61 +1,81 @@
 """The link to one gateway: pymodbus behind our own words, checks and errors. It only reads.
 
-pymodbus hands on answers with another function code or too few registers, and tells nobody when the
-peer closes under a request. Every answer is therefore checked here, byte for byte, before pymodbus
-decodes it. There is no automatic reconnect and no retry: whoever owns the link decides.
+pymodbus hands on answers with another function code or too few registers, throws a long answer away
+together with a late one, and tells nobody when the peer closes under a request. Every answer is
+therefore cut and checked here, byte for byte; pymodbus opens, builds the request and waits. There
+is no automatic reconnect and no retry: whoever owns the link decides.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
+import socket
+import time
+from functools import partial
 from types import TracebackType
 
 from pymodbus import ModbusException
 from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.exceptions import ConnectionException
-from pymodbus.framer import FramerSocket
-from pymodbus.pdu import DecodePDU, ExceptionResponse, ModbusPDU
+from pymodbus.pdu import ModbusPDU
 
+from compliance.model.endpoints import Endpoint, Transport
 from compliance.model.register_map import Table
+from compliance.model.wire import Wire
+from ingest import serial_line
 from ingest.errors import BadReply, NoAnswer, NotConnected, Refused
+from ingest.framers import Question, framer_for
 from ingest.plan import Block
 
 TIMEOUTS_BEFORE_CLOSE = 2
 """A peer that stays silent this often in a row may be half-open: the socket is dropped."""
 
-_BITS = (1, 2)
+_LONGEST_BUFFER = 65536  # pymodbus throws away what is longer; 264 lose two answers in one segment
+_FOR_EVER = 3600.0  # pymodbus's own timeout: ours comes first
+_QUIET_CHARACTERS = 4  # between the frames of a serial line; the specification says 3.5
+_QUIET_SECONDS = 0.005  # at least, where answers do not say what they answer: a second copy shows
+_FRAME_CHARACTERS = 16  # of a request with the head of its answer
+_REQUEST = {
+    Table.COIL: "read_coils",
+    Table.DISCRETE: "read_discrete_inputs",
+    Table.HOLDING: "read_holding_registers",
+    Table.INPUT: "read_input_registers",
+}
+_PLAIN = Wire()
 
 
 class Link:
     """One connection to a gateway; requests go one at a time.
 
-    timeout: seconds, for connecting and for each answer. accept_unit_mismatch: for a directly
-    connected instrument that answers under another unit id. late, foreign: answers thrown away.
+    timeout: seconds, for connecting and for each answer, to which the time on a serial line is
+    added. pause: seconds between an answer and the next request, and after connecting.
+    late, foreign: answers thrown away.
     """
 
-    def __init__(
-        self,
-        host: str,
-        port: int = 502,
-        timeout: float = 1.0,
-        *,
-        accept_unit_mismatch: bool = False,
-    ) -> None:
-        self.where = f"{host}:{port}"
-        self._host, self._port, self._timeout = host, port, timeout
-        self._framer = _Checked(accept_unit_mismatch=accept_unit_mismatch)
+    def __init__(self, endpoint: Endpoint, timeout: float = 1.0, *, pause: float = 0.0) -> None:
+        self.endpoint = endpoint
+        self.where = endpoint.where
+        self._timeout = timeout
+        self._pause = max(pause, endpoint.pause_ms / 1000)
+        if not endpoint.tagged:
+            quiet = endpoint.seconds_for(_QUIET_CHARACTERS)
+            self._pause = max(self._pause, quiet, _QUIET_SECONDS)
+        self._framer = framer_for(endpoint)
         self._client: AsyncModbusTcpClient | None = None
+        self._turn = asyncio.Lock()
         self._timeouts = 0
-        self._asking = False
+        self._free_at = 0.0  # on the monotonic clock
 
     @property
     def connected(self) -> bool:
-        """Whether the socket is open, as far as this end knows."""
+        """Whether the line is open, as far as this end knows."""
         return self._client is not None and self._client.connected
 
     @property
     def late(self) -> int:
-        """Answers to an earlier question, thrown away."""
+        """Answers to no question of ours, or to an earlier one, thrown away."""
         return self._framer.late
 
     @property
@@ -76,21 +96,12 @@ class Link:
         self.close()
 
     async def connect(self) -> None:
-        """Open the socket anew.
+        """Open the line anew.
 
         Raises: NotConnected.
         """
         self.close()
-        client = AsyncModbusTcpClient(
-            self._host,
-            port=self._port,
-            timeout=self._timeout + 1,  # ours comes first
-            retries=0,
-            reconnect_delay=0,
-            trace_connect=self._lost,
-        )
-        client.ctx.framer = self._framer
-        self._client = client
+        client = self._client = self._made()
         try:
             async with asyncio.timeout(self._timeout):
                 opened = await client.connect()
@@ -98,61 +109,145 @@ class Link:
             opened = False
         if not opened:
             self.close()
-            raise NotConnected(f"no gateway answers at {self.where}")
+            raise NotConnected(f"no gateway answers at {self.where}{self._why()}")
+        client.ctx.next_tid = random.randrange(1, 60_000)  # noqa: S311 - not a secret
         self._timeouts = 0
+        self._framer.start()
+        self._free_at = max(self._free_at, time.monotonic() + self._pause)
+        with contextlib.suppress(OSError):
+            _keep_alive(client, 2 * self._timeout)
+
+    def _made(self) -> AsyncModbusTcpClient:
+        client = AsyncModbusTcpClient(
+            self.endpoint.host,
+            port=self.endpoint.port,
+            timeout=_FOR_EVER,
+            retries=0,
+            reconnect_delay=0,
+            trace_connect=self._lost,
+        )
+        client.ctx.framer = self._framer
+        client.ctx.max_buffer_size = _LONGEST_BUFFER
+        if self.endpoint.transport is Transport.SERIAL:
+            client.ctx.call_create = partial(
+                serial_line.opened, client.ctx.handle_new_connection, self.endpoint
+            )
+        return client
+
+    def _why(self) -> str:
+        if self.endpoint.transport is not Transport.SERIAL:
+            return ""
+        return "; the device must exist, be ours to use, free, and run at the rate"
 
     def close(self) -> None:
-        """Drop the socket; without one it does nothing."""
+        """Drop the line; without one it does nothing."""
         client, self._client = self._client, None
         if client is not None:
             client.close()
 
-    async def read(self, unit: int, block: Block) -> tuple[int, ...]:
+    async def read(self, unit: int, block: Block, wire: Wire = _PLAIN) -> tuple[int, ...]:
         """The registers of a block, or its bits as 0 and 1.
 
+        wire: what the instrument's map says of its answers.
         Raises: NoAnswer, NotConnected, BadReply, Refused.
         """
+        async with self._turn:
+            question = Question(
+                unit=unit,
+                function=block.table.function,
+                count=block.count,
+                words=block.answer_words,
+                any_transaction=wire.ignore_transaction_id or self.endpoint.ignore_transaction_id,
+                other_units=(0, 255) if wire.accept_unit_mismatch else (),
+            )
+            await self._wait_until_free()
+            return await self._asked(question, block, self._deadline(block, wire))
+
+    def _deadline(self, block: Block, wire: Wire) -> float:
+        """Seconds that an answer may take, with its time on the line."""
+        seconds = max(self._timeout, (wire.timeout_ms or 0) / 1000)
+        if self.endpoint.timeout_ms is not None:
+            seconds = self.endpoint.timeout_ms / 1000
+        characters = _FRAME_CHARACTERS + 2 * block.answer_words
+        return seconds + self.endpoint.seconds_for(characters)
+
+    async def _wait_until_free(self) -> None:
+        """Keep the pause; a line on which an answer came unasked is left alone for a while."""
+        for _ in range(2):
+            await asyncio.sleep(max(0.0, self._free_at - time.monotonic()))
+            if self.endpoint.tagged or not self._framer.stray():
+                break
+            self._give_up(self._timeout)
         if self._client is None or not self._client.connected:
             self.close()
             raise NotConnected(f"the gateway at {self.where} is not connected")
-        self._framer.expect(unit, block.table.function, block.count)
-        client, self._asking = self._client, True
+
+    async def _asked(self, question: Question, block: Block, deadline: float) -> tuple[int, ...]:
+        client = self._client
+        assert client is not None
+        where = f"unit {question.unit} at {self.where}"
+        self._framer.ask(question)
         try:
-            async with asyncio.timeout(self._timeout):
-                answer = await _ask(client, unit, block)
+            async with asyncio.timeout(deadline):
+                await _ask(client, question.unit, block)
         except TimeoutError:
-            self._count_timeout(client)
-            raise NoAnswer(f"unit {unit} at {self.where} did not answer in time") from None
+            raise self._silence(where, question, deadline) from None
         except ConnectionException:
             self.close()
             raise NotConnected(f"the gateway at {self.where} closed the connection") from None
+        except asyncio.CancelledError:
+            self.close()  # its answer may still come
+            raise
         except ModbusException as error:
-            raise BadReply(f"unit {unit} at {self.where}: {error}") from None
+            raise BadReply(f"{where}: {error}") from None
         finally:
-            self._asking = False
+            self._free_at = max(self._free_at, time.monotonic() + self._pause)
+            self._framer.asking = False
         self._timeouts = 0
-        return self._checked(unit, block, answer)
+        return self._answer(where, question, deadline)
 
-    def _checked(self, unit: int, block: Block, answer: ModbusPDU) -> tuple[int, ...]:
-        where = f"unit {unit} at {self.where}"
-        if self._framer.fault:
-            raise BadReply(f"{where}: {self._framer.fault}")
-        if answer.isError():
-            raise Refused(where, answer.exception_code)
-        if block.table.function in _BITS:
-            return tuple(int(bit) for bit in answer.bits[: block.count])
-        return tuple(answer.registers)
+    def _answer(self, where: str, question: Question, deadline: float) -> tuple[int, ...]:
+        framer, matches = self._framer, self._matches(question)
+        if framer.fault:
+            refused = BadReply(f"{where}: {framer.fault}", waited=not matches)
+            if framer.broken or not matches:
+                self._give_up(0.0 if matches else deadline)
+            raise refused
+        if framer.refused is not None:
+            raise Refused(where, framer.refused)
+        return framer.words
 
-    def _count_timeout(self, client: AsyncModbusTcpClient) -> None:
-        """After silences in a row, or half an answer, the socket cannot be trusted any more."""
+    def _matches(self, question: Question) -> bool:
+        """Whether a late answer would be told from the one that is waited for."""
+        return self.endpoint.tagged and not question.any_transaction
+
+    def _silence(self, where: str, question: Question, deadline: float) -> NoAnswer | BadReply:
+        """What an unanswered request is; after it the line may not be trusted any more."""
         self._timeouts += 1
-        if self._timeouts >= TIMEOUTS_BEFORE_CLOSE or client.ctx.recv_buffer:
+        said = self._framer.half()
+        if not self._matches(question):
+            self._give_up(deadline)
+        elif said or self._timeouts >= TIMEOUTS_BEFORE_CLOSE:
             self.close()
+        if said:
+            return BadReply(f"{where}: {said}", waited=True)
+        return NoAnswer(f"{where} did not answer in time")
+
+    def _give_up(self, quiet: float) -> None:
+        """Let go of a line on which an answer may still come that could not be told from the next.
+
+        A socket is dropped. A serial device, and one behind a tunnel, may send it all the same:
+        nothing is asked for as long as an answer may take.
+        """
+        if self.endpoint.transport is not Transport.SERIAL:
+            self.close()
+        self._free_at = max(self._free_at, time.monotonic() + quiet)
+        self._framer.start()
 
     def _lost(self, connected: bool) -> None:
         """Tell the waiter at once that the peer closed; pymodbus would let it time out."""
         client = self._client
-        if connected or client is None or not self._asking:
+        if connected or client is None or not self._framer.asking:
             return
         waiting = client.ctx.response_future
         if not waiting.done():
@@ -160,74 +255,19 @@ class Link:
 
 
 async def _ask(client: AsyncModbusTcpClient, unit: int, block: Block) -> ModbusPDU:
-    functions = {
-        Table.COIL: client.read_coils,
-        Table.DISCRETE: client.read_discrete_inputs,
-        Table.HOLDING: client.read_holding_registers,
-        Table.INPUT: client.read_input_registers,
-    }
-    return await functions[block.table](block.address, count=block.count, device_id=unit)
+    read = getattr(client, _REQUEST[block.table])
+    answer: ModbusPDU = await read(block.address, count=block.count, device_id=unit)
+    return answer
 
 
-class _Checked(FramerSocket):
-    """Modbus TCP frames, checked against the question before anything is decoded.
-
-    A wrong answer to our question becomes an exception answer, so that the waiter learns of it at
-    once, with the reason in ``fault``; an answer to another question is skipped and counted.
-    """
-
-    def __init__(self, *, accept_unit_mismatch: bool) -> None:
-        super().__init__(DecodePDU(False))
-        self.fault = ""
-        self.late = self.foreign = 0
-        self._any_unit = accept_unit_mismatch
-        self._unit = self._function = self._count = 0
-
-    def expect(self, unit: int, function: int, count: int) -> None:
-        """Say what is asked next."""
-        self.fault = ""
-        self._unit, self._function, self._count = unit, function, count
-
-    def handleFrame(  # noqa: N802 - pymodbus's name
-        self, data: bytes, exp_devid: int, exp_tid: int
-    ) -> tuple[int, ModbusPDU | None]:
-        used = 0
-        while used < len(data):
-            length, unit, transaction, pdu = self.decode(data[used:])
-            used += length
-            if not length or not pdu:
-                break
-            if transaction and transaction != exp_tid:
-                self.late += 1
-                continue
-            return used, self._answer(unit, pdu, transaction)
-        return used, None
-
-    def _answer(self, unit: int, pdu: bytes, transaction: int) -> ModbusPDU:
-        self.fault = self._misfit(unit, pdu)
-        answer = None if self.fault else self.decoder.decode(pdu)
-        if answer is None:
-            self.fault = self.fault or "an answer that cannot be read"
-            answer = ExceptionResponse(self._function, 0)
-        answer.dev_id, answer.transaction_id = self._unit, transaction
-        return answer
-
-    def _misfit(self, unit: int, pdu: bytes) -> str:
-        """How an answer does not fit the question; empty when it does."""
-        if unit != self._unit and not self._any_unit:
-            self.foreign += 1
-            return f"the answer comes from unit {unit}"
-        function = pdu[0]
-        if function == self._function | 0x80:
-            return "" if len(pdu) == 2 else f"an exception of {len(pdu)} bytes"
-        if function != self._function:
-            return f"the answer has function {function}, not {self._function}"
-        bits = self._function in _BITS
-        expected = (self._count + 7) // 8 if bits else 2 * self._count
-        found = pdu[1] if len(pdu) > 1 else 0
-        if found != expected:
-            what = "bit(s)" if bits else "register(s)"
-            return f"byte count {found} does not fit {self._count} {what}"
-        if len(pdu) != 2 + expected:
-            return f"{len(pdu) - 2} bytes follow a byte count of {found}"
-        return ""
+def _keep_alive(client: AsyncModbusTcpClient, seconds: float) -> None:
+    """Have the kernel drop a socket whose peer is gone, also between two requests."""
+    opened = client.ctx.transport.get_extra_info("socket")
+    if opened is None:
+        return
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    options = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
+    options["TCP_USER_TIMEOUT"] = max(1000, int(seconds * 1000))
+    for name, value in options.items():
+        if hasattr(socket, name):
+            opened.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from compliance.model.readings import Quality
 from compliance.model.register_map import Entry, Kind, Order, RegisterMap, Table
+from compliance.model.wire import Wire
+from ingest.asking import Asking
 from ingest.client import Link
-from ingest.decode import Decoded, decode_entry
-from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
-from ingest.plan import Block, plan, split
+from ingest.decode import Decoded
+from ingest.errors import UNIT_DOWN, LinkError, NoAnswer, NotConnected, Refused, is_away
+from ingest.linked import Words, decode_linked, refuse_open_base, wanted
+from ingest.plan import Block
 
 _WHOLE_SPAN = (Decimal(0), Decimal(100))
-_BEHIND_GATEWAY = (0x0A, 0x0B)
-_ILLEGAL_ADDRESS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,54 +39,52 @@ async def read_unit(
     """Every entry of a map, read once; an address that the instrument refuses is named.
 
     order: of values whose order the map leaves open; without it all four are given.
-    Raises: LinkError when the unit answers nothing at all.
+    Raises: LinkError when the unit answers nothing at all; InputError for a map without a base.
     """
+    refuse_open_base(register_map)
     entries = [e for e in register_map.entries.values() if e.kind != Kind.COMMAND]
-    waiting = deque(plan(entries, max_registers=register_map.max_registers))
-    words: dict[str, tuple[int, ...]] = {}
-    problems: dict[str, str] = {}
-    while waiting:
-        block = waiting.popleft()
-        try:
-            answer = await link.read(unit, block)
-        except Refused as error:
-            if error.code in _BEHIND_GATEWAY:
-                raise
-            if error.code == _ILLEGAL_ADDRESS and len(block.entries) > 1:
-                waiting.extendleft(reversed(split(block)))
-            else:
-                problems.update({entry.name: str(error) for entry in block.entries})
-        else:
-            words.update({e.name: block.words(e, answer) for e in block.entries})
-    return tuple(_shown(entry, words, problems, order) for entry in entries)
+    answers = await Asking(unit, register_map).answers(_Reopened(link), entries, now=0.0)
+    words = {name: a for name, a in answers.items() if not isinstance(a, LinkError)}
+    problems = {name: str(a) for name, a in answers.items() if isinstance(a, LinkError)}
+    away = next((a for a in answers.values() if isinstance(a, LinkError) and is_away(a)), None)
+    if not words and away is not None:
+        raise away
+    return tuple(_shown(register_map, entry, words, problems, order=order) for entry in entries)
+
+
+class _Reopened:
+    """A link that is opened again where a silence or a bad answer closed it."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def read(self, unit: int, block: Block, wire: Wire) -> tuple[int, ...]:
+        if not self._link.connected:
+            await self._link.connect()
+        return await self._link.read(unit, block, wire)
 
 
 def _shown(
+    of: RegisterMap,
     entry: Entry,
     words: dict[str, tuple[int, ...]],
     problems: dict[str, str],
+    *,
     order: Order | None,
 ) -> Shown:
     found = words.get(entry.name)
     if found is None:
         return Shown(entry=entry, problem=problems.get(entry.name, "not read"))
-    status = words.get(entry.status) if entry.status else None
     is_open = entry.needs_order and entry.order is None and order is None
     orders: Iterable[Order | None] = Order if is_open else (entry.order or order,)
-    decoded = tuple(
-        (
-            each if entry.needs_order else None,
-            decode_entry(
-                entry,
-                found,
-                order=each,
-                status_word=status[0] if status else None,
-                span=_WHOLE_SPAN,
-            ),
-        )
-        for each in orders
-    )
-    return Shown(entry=entry, words=found, decoded=decoded)
+    decoded = []
+    for each in orders:
+        asked = wanted(of, entry.name, order=each, span=_WHOLE_SPAN if entry.share else None)
+        told: dict[str, Words] = {
+            e.name: words.get(e.name, Quality.NOT_READ) for e in asked.entries
+        }
+        decoded.append((each if entry.needs_order else None, decode_linked(asked, told)))
+    return Shown(entry=entry, words=found, decoded=tuple(decoded))
 
 
 async def scan(link: Link, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
@@ -107,7 +106,7 @@ async def _probe(link: Link, unit: int) -> str | None:
     try:
         words = await link.read(unit, Block(table=Table.HOLDING, address=0, count=1, entries=()))
     except Refused as error:
-        return None if error.code in _BEHIND_GATEWAY else str(error)
+        return None if error.code in UNIT_DOWN else str(error)
     except (NoAnswer, NotConnected):
         return None
     except LinkError as error:

@@ -1,167 +1,38 @@
-"""Words to numbers, pure: what the registers say, and why it may not be relied on."""
+"""Entries to values, pure: what the registers say, and why it may not be relied on."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
-
-import numpy as np
+from math import isfinite, lcm
 
 from compliance.errors import InputError
-from compliance.model.readings import Grade, Quality, grade
+from compliance.model.readings import Quality
 from compliance.model.register_map import Entry, Order, RegisterType
 from compliance.model.units import Unit, as_decimal, linear
+from ingest.clock import device_time
+from ingest.raw import EXACT, REVERSED, SWAPPED, Decoded, decode, joined, shortest
 
-EXACT = Context(prec=60, rounding=ROUND_HALF_UP)
-"""Wide enough for 64 bits times any scale; the default context would round at 28 digits."""
+__all__ = [
+    "EXACT",
+    "REVERSED",
+    "SWAPPED",
+    "Decoded",
+    "as_float",
+    "decode",
+    "decode_entry",
+    "joined",
+    "meaning",
+    "order_of",
+    "shortest",
+    "status_quality",
+]
 
-_MOST_DIGITS = 38  # a larger value, read in a wrong order, has no step of any resolution
-_ONE, _ZERO, _HUNDRED = Decimal(1), Decimal(0), Decimal(100)
-_SMALLEST = {RegisterType.FLOAT32: 2.0**-126, RegisterType.FLOAT64: 2.0**-1022}
-_FLOAT = {RegisterType.FLOAT32: struct.Struct(">f"), RegisterType.FLOAT64: struct.Struct(">d")}
-_SIGNED = (RegisterType.INT16, RegisterType.INT32, RegisterType.INT64)
-_WORDS_ALLOWED = {
-    RegisterType.MOD10K: range(1, 5),
-    RegisterType.BITS: range(1, 5),
-    RegisterType.STRING: range(1, 126),
-}
-REVERSED = (Order.CDAB, Order.DCBA)
-SWAPPED = (Order.BADC, Order.DCBA)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """A value or None, and why it may not be relied on; ``text`` for registers that hold words."""
-
-    value: Decimal | None
-    quality: Quality = Quality.GOOD
-    reason: str = ""
-    text: str = ""
-
-    @property
-    def grade(self) -> Grade:
-        """Good, suspect, bad, missing or maintenance."""
-        return grade(self.quality)
-
-
-def decode(
-    words: Sequence[int],
-    type: RegisterType,  # noqa: A002
-    *,
-    order: Order | None = None,
-    scale: Decimal = _ONE,
-    offset: Decimal = _ZERO,
-    missing: Sequence[int] = (),
-) -> Decoded:
-    """The value of registers: raw × scale + offset.
-
-    missing: marks, compared with all words in order joined, unsigned, before sign and scale.
-    A denormal float gives no value: it is nearly always another word order, and would pass for a
-    calm zero.
-    Raises: InputError for the wrong number of words or one over 65535.
-    """
-    raw = joined(words, type, order or Order.ABCD)
-    if missing and (mark := int.from_bytes(raw)) in missing:
-        return _without(Quality.MISSING_MARK, f"{mark:#x} is the instrument's mark for no value")
-    decoded = _DECODERS[type](raw, type)
-    if decoded.value is None or (scale == _ONE and offset == _ZERO):
-        return decoded
-    return replace(decoded, value=EXACT.fma(decoded.value, scale, offset))
-
-
-def joined(words: Sequence[int], type: RegisterType, order: Order) -> bytes:  # noqa: A002
-    """The bytes of registers, most significant first.
-
-    Raises: InputError for the wrong number of words or one over 65535.
-    """
-    _check_count(len(words), type)
-    if order in REVERSED and type is not RegisterType.STRING:
-        words = words[::-1]
-    ends = "<" if order in SWAPPED else ">"
-    try:
-        return struct.pack(f"{ends}{len(words)}H", *words)
-    except struct.error:
-        worst = next(word for word in words if not 0 <= word <= 0xFFFF)
-        raise InputError(
-            f"word {worst} does not fit a register; expected a number from 0 to 65535"
-        ) from None
-
-
-def _check_count(found: int, type: RegisterType) -> None:  # noqa: A002
-    allowed = _WORDS_ALLOWED.get(type)
-    if allowed is None:
-        if found != type.words:
-            raise InputError(f"{found} word(s) for {type.value}; expected exactly {type.words}")
-    elif found not in allowed:
-        raise InputError(
-            f"{found} word(s) for {type.value}; expected {allowed.start} to {allowed.stop - 1}"
-        )
-
-
-def _without(quality: Quality, reason: str) -> Decoded:
-    return Decoded(value=None, quality=quality, reason=reason)
-
-
-def _integer(raw: bytes, type: RegisterType) -> Decoded:  # noqa: A002
-    return Decoded(value=Decimal(int.from_bytes(raw, signed=type in _SIGNED)))
-
-
-def _float(raw: bytes, type: RegisterType) -> Decoded:  # noqa: A002
-    number: float = _FLOAT[type].unpack(raw)[0]
-    if number == 0:
-        return Decoded(value=_ZERO)
-    if not np.isfinite(number):
-        return _without(Quality.NOT_FINITE, f"the register holds {number}, which is no number")
-    if abs(number) < _SMALLEST[type]:
-        return _without(Quality.DENORMAL, f"{number:.3g} is a denormal float: check the word order")
-    return Decoded(value=shortest(number, type))
-
-
-def shortest(number: float, type: RegisterType) -> Decimal:  # noqa: A002
-    """The shortest decimal that means this float: 182.5, not its binary expansion."""
-    text = str(np.float32(number)) if type is RegisterType.FLOAT32 else repr(number)
-    return Decimal(text.removesuffix(".0"))
-
-
-def _bcd(raw: bytes, type: RegisterType) -> Decoded:  # noqa: A002
-    text = raw.hex()
-    if not text.isdecimal():
-        return _without(
-            Quality.NOT_FINITE, f"0x{text} has a digit over 9, so it is no {type.value}"
-        )
-    return Decoded(value=Decimal(int(text)))
-
-
-def _mod10k(raw: bytes, _type: RegisterType) -> Decoded:
-    total = 0
-    for at in range(0, len(raw), 2):
-        word = int.from_bytes(raw[at : at + 2])
-        if word > 9999:
-            return _without(
-                Quality.NOT_FINITE, f"word {word} is over 9999, which mod10k never holds"
-            )
-        total = total * 10_000 + word
-    return Decoded(value=Decimal(total))
-
-
-def _string(raw: bytes, _type: RegisterType) -> Decoded:
-    text = raw.split(b"\0")[0].decode("latin-1").strip()
-    return Decoded(value=None, text="".join(c if c.isprintable() else "?" for c in text))
-
-
-_DECODERS: dict[RegisterType, Callable[[bytes, RegisterType], Decoded]] = {
-    **{kind: _integer for kind in RegisterType if "int" in kind.value},
-    RegisterType.FLOAT32: _float,
-    RegisterType.FLOAT64: _float,
-    RegisterType.BCD16: _bcd,
-    RegisterType.BCD32: _bcd,
-    RegisterType.MOD10K: _mod10k,
-    RegisterType.BITS: _integer,
-    RegisterType.STRING: _string,
-}
+_MOST_DIGITS = 40  # a larger value, read in a wrong order, has no step of any resolution
+_HUNDRED = Decimal(100)
+_QUOTIENTS = Context(prec=60, rounding=ROUND_HALF_UP)  # of what has at most 60 digits itself
 
 
 def decode_entry(
@@ -180,8 +51,11 @@ def decode_entry(
     register said, None where it has none. span: the channel's range, for entries that give a share
     of it. unit: the channel's unit, if the entry's is another. resolution: the step to round to,
     half up; None leaves every digit.
+    The text is what its codes mean, what a text register holds, or an instrument's own time.
     Raises: InputError for words that do not fit, or a share without a span.
     """
+    if entry.clock is not None:
+        return _time(entry, words, order_of(entry, order))
     decoded = decode(
         words,
         entry.type,
@@ -197,12 +71,51 @@ def decode_entry(
             quality, reason = quality | Quality.OUT_OF_RANGE, outside
         value = _engineering(entry, value, span)
         value = _stepped(_in_unit(value, entry.unit, unit), resolution)
-    said = Quality.GOOD if status_word is None else status_quality(entry, status_word)
-    if said:
-        quality |= said
-        value = None if said & Quality.MISSING_MARK else value
-        reason = "; ".join(filter(None, (reason, f"{entry.status or 'status'} is {status_word}")))
-    return Decoded(value=value, quality=quality, reason=reason, text=decoded.text)
+    text = decoded.text or meaning(entry, decoded.value)
+    made = Decoded(value=value, quality=quality, reason=reason, text=text)
+    return made if status_word is None else _qualified(made, entry, status_word)
+
+
+def _qualified(decoded: Decoded, entry: Entry, status_word: int) -> Decoded:
+    """A value with what the instrument's status register says of it."""
+    said = status_quality(entry, status_word)
+    if not said:
+        return decoded
+    reason = f"{entry.status or 'status'} is {status_word}"
+    return replace(
+        decoded,
+        value=None if said & Quality.MISSING_MARK else decoded.value,
+        quality=decoded.quality | said,
+        reason=f"{decoded.reason}; {reason}" if decoded.reason else reason,
+    )
+
+
+def _time(entry: Entry, words: Sequence[int], order: Order) -> Decoded:
+    told = device_time(entry, words, order)
+    if told is None:
+        reason = "the registers hold no date and time"
+        return Decoded(value=None, quality=Quality.NOT_FINITE, reason=reason)
+    return Decoded(value=None, text=told.isoformat())
+
+
+def meaning(entry: Entry, value: Decimal | None) -> str:
+    """What a code means, or the names of the bits that are set; empty where the map has none."""
+    if value is None or not entry.codes or value != value.to_integral_value():
+        return ""
+    code = int(value)
+    if entry.type is not RegisterType.BITS:
+        return entry.codes.get(code, "")
+    return ", ".join(text for bit, text in sorted(entry.codes.items()) if code >> bit & 1)
+
+
+def as_float(decoded: Decoded) -> tuple[float | None, Quality]:
+    """What is stored of a value: a finite float or None, never an infinity, never minus zero."""
+    if decoded.value is None:
+        return None, decoded.quality
+    value = float(decoded.value)
+    if not isfinite(value):
+        return None, decoded.quality | Quality.NOT_FINITE
+    return value + 0.0, decoded.quality
 
 
 def order_of(entry: Entry, order: Order | None) -> Order:
@@ -229,28 +142,44 @@ def _engineering(entry: Entry, value: Decimal, span: tuple[Decimal, Decimal] | N
             f"{entry.name} gives a share of the instrument's span, and its channel has none; "
             "set the channel's span_low and span_high as on the instrument"
         )
-    return span[0] + value / _HUNDRED * (span[1] - span[0])
+    return EXACT.fma(value, EXACT.divide(EXACT.subtract(span[1], span[0]), _HUNDRED), span[0])
 
 
 def _in_unit(value: Decimal, source: Unit | None, target: Unit | None) -> Decimal:
     if source is None or target is None or source is target:
         return value
-    return EXACT.fma(value, *_conversion(source, target))
+    factor, offset, divisor = _conversion(source, target)
+    converted = EXACT.fma(value, factor, offset)
+    if divisor == 1:
+        return converted
+    is_short = _QUOTIENTS.plus(converted) == converted
+    return (_QUOTIENTS if is_short else EXACT).divide(converted, divisor)
 
 
 @cache
-def _conversion(source: Unit, target: Unit) -> tuple[Decimal, Decimal]:
+def _conversion(source: Unit, target: Unit) -> tuple[Decimal, Decimal, Decimal]:
+    """``(factor, offset, divisor)``: (value × factor + offset) ÷ divisor, so that 6 in is 0.5 ft.
+
+    The divisor is 1 where factor and offset are decimals themselves.
+    """
     factor, offset = linear(source, target)
-    return as_decimal(factor), as_decimal(offset)
+    bottom = lcm(factor.denominator, offset.denominator)
+    scale = next((10**n for n in range(_MOST_DIGITS) if 10**n % bottom == 0), None)
+    if scale is not None:
+        return as_decimal(factor), as_decimal(offset), Decimal(1)
+    return Decimal(int(factor * bottom)), Decimal(int(offset * bottom)), Decimal(bottom)
 
 
 def _stepped(value: Decimal, resolution: Decimal | None) -> Decimal:
-    if resolution is None or value.adjusted() > _MOST_DIGITS:
-        return value
-    if resolution.as_tuple().digits == (1,):  # a power of ten, as nearly always: one operation
-        return value.quantize(resolution, context=EXACT)
-    steps = EXACT.divide(value, resolution).to_integral_value(ROUND_HALF_UP)
-    return EXACT.multiply(steps, resolution)
+    """A value to the nearest step, half up; without a step or far above one it is left alone."""
+    if resolution is None or value.adjusted() - resolution.adjusted() > _MOST_DIGITS:
+        stepped = value
+    elif resolution.as_tuple().digits == (1,):  # a power of ten, as nearly always: one operation
+        stepped = value.quantize(resolution, context=EXACT)
+    else:
+        steps = EXACT.divide(value, resolution).to_integral_value(ROUND_HALF_UP)
+        stepped = EXACT.multiply(steps, resolution)
+    return stepped if stepped else stepped.copy_abs()  # a calm flow is 0.0, not -0.0
 
 
 def status_quality(entry: Entry, status_word: int) -> Quality:

@@ -1,4 +1,4 @@
-"""Numbers to words, the inverse of decoding: for the simulator and for tests, never for writing."""
+"""Numbers to words, the inverse of decoding: for simulator and tests, never for writing."""
 
 from __future__ import annotations
 
@@ -51,6 +51,8 @@ def _whole(number: int, entry: Entry) -> bytes:
     length = 2 * entry.words
     try:
         if entry.type in (RegisterType.BCD16, RegisterType.BCD32):
+            if not 0 <= number < 10 ** (2 * length):
+                raise OverflowError
             return bytes.fromhex(f"{number:0{2 * length}d}")
         if entry.type is RegisterType.MOD10K:
             return _mod10k(number, entry.words)

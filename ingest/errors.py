@@ -13,15 +13,20 @@ class IngestError(ComplianceError):
 
 
 class LinkError(IngestError):
-    """A request that brought no value; ``quality`` is what its readings carry."""
+    """A request that brought no value.
+
+    quality: what its readings carry. waited: the time that an answer may take was spent on it.
+    """
 
     quality: ClassVar[Quality]
+    waited: bool = False
 
 
 class NoAnswer(LinkError):
     """Nothing came in time."""
 
     quality = Quality.NO_ANSWER
+    waited = True
 
 
 class NotConnected(LinkError):
@@ -35,6 +40,13 @@ class BadReply(LinkError):
 
     quality = Quality.BAD_REPLY
 
+    def __init__(self, what: str, *, waited: bool = False) -> None:
+        super().__init__(what)
+        self.waited = waited
+
+
+UNIT_DOWN = (10, 11)
+"""Exceptions by which a gateway says that it cannot reach the unit."""
 
 EXCEPTIONS = {
     1: "illegal function",
@@ -59,3 +71,10 @@ class Refused(LinkError):
         meaning = EXCEPTIONS.get(code, "a code that Modbus does not define")
         super().__init__(f"{where} refused the request with exception {code} ({meaning})")
         self.code = code
+
+
+def is_away(error: LinkError) -> bool:
+    """Whether a unit that brings this is asked in vain, at the cost of the others on its line."""
+    if isinstance(error, Refused):
+        return error.code in UNIT_DOWN
+    return error.waited or isinstance(error, NotConnected)

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from compliance.errors import NotFound, RuleError
-from compliance.model.register_map import RegisterMap, register_map
+from compliance.model.register_map import RegisterMap, inherited, register_map
 
 PACKAGED = Path(str(files("ingest"))) / "maps"
 
@@ -68,15 +68,33 @@ def _where(error: Exception) -> str:
     return f"{problem} in line {mark.line + 1}" if mark else problem
 
 
-def load_file(path: Path) -> RegisterMap:
+def load_file(path: Path, home: Path | None = None) -> RegisterMap:
     """The register map in a file, whose stem must be the map's name.
 
+    home: whose maps it may inherit from, beside the package's.
     Raises: RuleError in one sentence.
     """
-    found = register_map(read_yaml(path), file=path.name)
+    found = register_map(_document(path, home, ()), file=path.name)
     if found.name != path.stem:
         raise RuleError(f"{path.name}: name is {found.name!r}; expected {path.stem!r}, as the file")
     return found
+
+
+def _document(path: Path, home: Path | None, heirs: tuple[Path, ...]) -> Mapping[str, object]:
+    """A map's document, with what it inherits; a map of the installation may inherit its own name.
+
+    heirs: the files that inherit from this one, which it may not inherit from in turn.
+    """
+    own = read_yaml(path)
+    parent = own.get("inherits")
+    if parent is None:
+        return own
+    places = (folder / f"{parent}.yaml" for folder in _folders(home))
+    found = next((p for p in places if p.exists() and p not in (*heirs, path)), None)
+    if found is None:
+        known = ", ".join(names(home))
+        raise RuleError(f"{path.name}: inherits is {parent!r}; expected another of {known}")
+    return inherited(_document(found, home, (*heirs, path)), own)
 
 
 def names(home: Path | None = None) -> tuple[str, ...]:
@@ -93,7 +111,7 @@ def load(name: str, home: Path | None = None) -> RegisterMap:
     if name not in known:
         raise NotFound(f"there is no register map {name!r}; expected one of {', '.join(known)}")
     paths = (folder / f"{name}.yaml" for folder in _folders(home))
-    return load_file(next(path for path in paths if path.exists()))
+    return load_file(next(path for path in paths if path.exists()), home)
 
 
 def _folders(home: Path | None) -> tuple[Path, ...]:

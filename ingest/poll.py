@@ -2,122 +2,160 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
-import time
 from collections.abc import Callable, Sequence
 
 import structlog
 
 from compliance.errors import StorageError
+from compliance.model.endpoints import endpoint
 from compliance.model.periods import from_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.sites import Gateway
 from ingest.client import Link
-from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
+from ingest.connection import Away, Connection
+from ingest.errors import LinkError, Refused, is_away
+from ingest.own_clock import Clock, OwnClock
 from ingest.schedule import Round, Schedule
-from ingest.unit import UNIT_DOWN, Unit
+from ingest.unit import Unit
 
 Sink = Callable[[Sequence[Reading]], None]
 
-RECONNECT_SECONDS = 5.0
+RECONNECT_SECONDS = (0.5, 5.0)
+"""The longest wait between two attempts to connect: the shortest interval, within these."""
 UNIT_AWAY_SECONDS = 30.0
+LOOK_SECONDS = 10.0
+"""So often a sleeper looks whether the clock was set meanwhile."""
+CLOCK_NEWS_SECONDS = 600.0
 log = structlog.get_logger("ingest")
 
 
 class Watch:
     """What is known of one gateway between its rounds.
 
-    sink: takes readings, raises StorageError when it cannot. A unit that does not answer is asked
-    last and more and more rarely, so that it costs the others nothing; its slots are flagged all
-    the same. Nothing is logged but a turn of state.
+    sink: takes readings, raises StorageError when it cannot. notice: told of what happened once,
+    such as a clock that was set. A unit that does not answer is asked last and more and more
+    rarely, so that it costs the others nothing; its slots are flagged all the same. Nothing is
+    logged but a turn of state.
+    Raises: InputError for a gateway whose transport cannot be meant.
     """
 
-    def __init__(self, gateway: Gateway, units: Sequence[Unit], sink: Sink) -> None:
-        self.gateway, self._sink = gateway, sink
+    def __init__(
+        self,
+        gateway: Gateway,
+        units: Sequence[Unit],
+        sink: Sink,
+        *,
+        clock: Clock | None = None,
+        notice: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        self.gateway, self._sink, self._notice = gateway, sink, notice
         self.intervals = sorted({s.channel.interval_ms for u in units for s in u.signals})
-        self._link = Link(gateway.host, gateway.port, timeout_seconds(self.intervals))
-        self._away = {unit.id: _Away() for unit in units}
+        self._clock = clock or OwnClock()
+        self._place = endpoint(gateway.host, gateway.port, gateway.transport)
+        self._line = self._connection(units)
+        self._away = {unit.id: Away(self._steady) for unit in units}
         self._units = tuple(units)
-        self._reconnect = _Away()
-        self._probed = False  # whether any unit was asked in this round
+        self._schedule: Schedule | None = None
+        self._probed = self._answered = self._away_probed = False  # in this round
         self._states: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
+        self._clock_set_at = 0.0
+
+    def _connection(self, units: Sequence[Unit]) -> Connection:
+        pause = max((unit.map.wire.pause_ms for unit in units), default=0) / 1000
+        least, most = RECONNECT_SECONDS
+        shortest = min(self.intervals, default=1000) / 1000
+        return Connection(
+            Link(self._place, timeout_seconds(self.intervals), pause=pause),
+            steady=self._steady,
+            most_seconds=min(most, max(least, shortest)),
+            turned=lambda state: self._turn("gateway", state),
+        )
 
     @property
     def faults(self) -> dict[str, str]:
         """What does not work at the moment, and why."""
         return {what: state for what, state in self._states.items() if state}
 
+    def close(self) -> None:
+        """Give the line back."""
+        self._line.close()
+
     async def run(self) -> None:
-        """Poll until cancelled."""
-        schedule = Schedule(self.intervals, now=_now_ms())
+        """Poll until cancelled; started again, it goes on where it was."""
+        clock = self._clock
+        if self._schedule is None and self.intervals:
+            spread_by = self.gateway.name if self._place.spread else None
+            self._schedule = Schedule(self.intervals, at=clock.now(), spread_by=spread_by)
+        schedule = self._schedule
         try:
-            while self.intervals:
-                await asyncio.sleep(max(0, schedule.next_at() - _now_ms()) / 1000)
-                for due in schedule.due(_now_ms()):
+            while schedule is not None:
+                wait = (schedule.next_at() - clock.now().wall) / 1000
+                await clock.sleep(min(max(0.0, wait), LOOK_SECONDS))
+                rounds = schedule.due(clock.now())
+                self._clock_was_set(schedule.stepped)
+                for due in rounds:
                     await self.round(due)
         finally:
-            self._link.close()
+            self.close()
 
     async def round(self, due: Round) -> None:
         """Ask every unit for one slot. Those that answered last time come first."""
         for slot in due.skipped:
             self._deliver(self._unread(due.interval, slot))
-        self._probed = False
+        self._probed = self._answered = self._away_probed = False
         for unit in sorted(self._units, key=lambda u: self._away[u.id].failures):
             await self._ask(unit, due)
+        if self._probed and not self._answered:
+            self._line.close()  # nobody behind it spoke: it may be half-open
 
     async def _ask(self, unit: Unit, due: Round) -> None:
         signals = [s for s in unit.signals if s.channel.interval_ms == due.interval]
         if not signals:
             return
-        asked_at = _now_ms()
-        slot, offset_ms = from_us(due.slot * 1000), min(asked_at - due.slot, 2**31 - 1)
-        error = await self._connected() or self._left_alone(unit)
+        slot = from_us(due.slot * 1000)
+        offset_ms = min(max(0, self._clock.now().steady - due.steady), 2**31 - 1)
+        error = self._left_alone(unit) or await self._line.ready()
         if error is not None:
             self._deliver([s.gap(slot, error.quality, offset_ms=offset_ms) for s in signals])
             return
+        self._away_probed |= self._away[unit.id].failures > 0
         self._probed = True
-        answers = await unit.answers(self._link, signals, now=time.monotonic())
+        now = self._steady()
+        answers = await unit.answers(self._line, signals, now=now)
+        readings = unit.readings(signals, answers, slot=slot, offset_ms=offset_ms, now=now)
         self._learn(unit, list(answers.values()), due.interval)
-        self._deliver(unit.readings(signals, answers, slot=slot, offset_ms=offset_ms))
-
-    async def _connected(self) -> LinkError | None:
-        """Why there is no connection, after trying for one unless that is too soon."""
-        if self._link.connected:
-            return None
-        error = self._reconnect.waiting()
-        if error is not None:
-            return error
-        try:
-            await self._link.connect()
-        except NotConnected as failed:
-            self._reconnect.failed(failed, first=0.25, most=RECONNECT_SECONDS)
-            self._turn("gateway", str(failed))
-            return failed
-        self._reconnect.answered()
-        self._turn("gateway", "")
-        return None
+        self._deliver(readings)
 
     def _left_alone(self, unit: Unit) -> LinkError | None:
         """Why a unit is not asked now: it did not answer of late, and the others come first.
 
+        One such unit is asked in a round at most, so that several cannot take it from the others.
         Where all are silent the gateway itself is away: one of them is asked at each slot, the one
         asked least, so that its return is seen at once and costs one silence at most.
         """
         away = self._away[unit.id]
+        if not away.failures:
+            return None
+        if self._away_probed:
+            return away.error
         if all(each.failures for each in self._away.values()):
             return away.error if self._probed else None
         return away.waiting()
 
     def _learn(self, unit: Unit, answers: Sequence[object], interval_ms: int) -> None:
         errors = [answer for answer in answers if isinstance(answer, LinkError)]
-        silent = next((error for error in errors if _is_away(error)), None)
+        silent = next((error for error in errors if is_away(error)), None)
         if silent is None:
             self._away[unit.id].answered()
         else:
             self._away[unit.id].failed(silent, first=interval_ms / 1000, most=UNIT_AWAY_SECONDS)
-        self._turn(f"unit {unit.id}", str(errors[0]) if errors else "")
+        self._answered |= silent is None or len(errors) < len(answers)
+        what = f"unit {unit.id}"
+        if errors:
+            self._turn(what, str(errors[0]), kind=_kind(errors[0]))
+        else:
+            self._turn(what, f"its values are old: {unit.stale}" if unit.stale else "")
 
     def _unread(self, interval: int, slot: int) -> list[Reading]:
         return [
@@ -135,47 +173,33 @@ class Watch:
         else:
             self._turn("spool", "")
 
-    def _turn(self, what: str, state: str) -> None:
-        """Log a state, when it is another than before."""
-        if self._states.get(what, "") != state:
+    def _clock_was_set(self, stepped_ms: int) -> None:
+        """Say so, and for a while show it."""
+        if stepped_ms:
+            way = "forward" if stepped_ms > 0 else "back"
+            what = f"this machine's clock was set {way} by {abs(stepped_ms) / 1000:.0f} s"
+            self._clock_set_at = self._steady()
+            self._turn("clock", what)
+            self._notice(f"gateway {self.gateway.name}: {what}; its slots go on by the new time")
+        elif self._steady() - self._clock_set_at > CLOCK_NEWS_SECONDS:
+            self._turn("clock", "")
+
+    def _turn(self, what: str, state: str, *, kind: str | None = None) -> None:
+        """Log a state, when it is of another kind than before."""
+        kind = state if kind is None else kind
+        if self._kinds.get(what, "") != kind:
             log.warning(what, gateway=self.gateway.name, state=state or "works again")
-        self._states[what] = state
+        self._states[what], self._kinds[what] = state, kind
+
+    def _steady(self) -> float:
+        return self._clock.now().steady / 1000
 
 
-class _Away:
-    """Something that did not answer: how often in a row, and until when it is left alone."""
-
-    def __init__(self) -> None:
-        self.failures = 0
-        self._until = 0.0
-        self.error: LinkError | None = None
-
-    def waiting(self) -> LinkError | None:
-        """The last error, while it is too early to ask again."""
-        return self.error if time.monotonic() < self._until else None
-
-    def failed(self, error: LinkError, *, first: float, most: float) -> None:
-        """Wait longer with each failure but the first, up to ``most`` seconds, with jitter."""
-        delay = min(most, first * 2.0 ** min(self.failures - 1, 30)) if self.failures else 0.0
-        self.failures += 1
-        self.error = error
-        self._until = time.monotonic() + delay * random.uniform(0.5, 1.0)  # noqa: S311 - jitter
-
-    def answered(self) -> None:
-        """It is back."""
-        self.failures, self._until, self.error = 0, 0.0, None
+def _kind(error: LinkError) -> str:
+    """What is the same of two errors whose sentences differ in a number."""
+    return f"{type(error).__name__} {error.code if isinstance(error, Refused) else ''}"
 
 
 def timeout_seconds(intervals_ms: Sequence[int]) -> float:
     """How long an answer may take: four tenths of the shortest interval, from 0.3 to 3 s."""
     return min(3.0, max(0.3, 0.4 * min(intervals_ms, default=1000) / 1000))
-
-
-def _is_away(error: LinkError) -> bool:
-    if isinstance(error, Refused):
-        return error.code in UNIT_DOWN
-    return isinstance(error, NoAnswer | NotConnected)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

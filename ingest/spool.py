@@ -1,87 +1,93 @@
 """The spool: readings on disk first, in append-only segments of frames.
 
-A folder of one worker holds ``NUMBER.seg`` files, the cursor ``ack`` of what is stored, a ``lock``,
-and ``cut``, where bytes go that were torn off. A reading is accepted once ``commit()`` has
-returned: it is synced. Segments are freed by unlink, so that a full disk can always drain.
+A folder of one worker holds ``NUMBER.seg`` files, the cursors of what is stored (``ack``,
+``live-from``, ``live-to``), the ``ballast``, what must be known after a restart (``id``, ``last``),
+a ``lock``, and ``cut``, where bytes go that were torn off. A reading is accepted once ``commit()``
+has returned: it is synced. Segments are freed by unlink, so that a full disk can always drain.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import threading
-from collections.abc import Callable, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
 from compliance.errors import StorageError
+from compliance.model.gaps import SPOOL_FULL, Gap
+from compliance.model.periods import to_us
 from compliance.model.readings import Reading
 from compliance.records.batch import (
-    MAGIC,
-    BadFrame,
     Frame,
-    TornFrame,
-    decode,
     encode,
     first_sequence,
     frame,
     from_readings,
+    gap_frame,
     refuse_nonsense,
 )
-from ingest.cursor import Cursor, Position
+from ingest import kept
+from ingest.ballast import Ballast
+from ingest.cursor import Position
+from ingest.outlet import Outlet
+from ingest.quota import Level, Quota, Thinner, disk
+from ingest.segments import Segments, write_all
 
 SEGMENT_BYTES = 16 * 1024 * 1024
 FRAME_READINGS = 5_000
 MOST_WAITING = 500_000
 """Readings that wait in memory while the disk refuses; more are refused."""
+NOTED_ANEW = 40
+"""A refusal that lasts is noted anew in the ballast at each so manieth try: about every 10 s."""
 
 
 class SpoolFailed(StorageError):
     """The disk does not take any more: these readings are not accepted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What comes next: a frame, or damaged bytes with the reason; ``end`` is acknowledged."""
-
-    frame: Frame | None
-    damaged: bytes
-    reason: str
-    end: Position
-
-
 class Spool:
-    """One worker's spool. ``put`` and ``commit`` are for pollers, ``take`` and ``ack`` for one
-    forwarder; both sides may be threads.
+    """One worker's spool. ``put`` and ``commit`` are for pollers, ``outlet`` for one forwarder;
+    both sides may be threads.
 
-    now: the clock that starts the sequence of a new spool.
+    now: the clock that starts the sequence of a new spool; quota: as many bytes as the disk allows
+    where absent; sync: makes what was written to a file durable.
     Raises: StorageError when another worker has the folder, or it cannot be used.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it may do is told from outside
         self,
         folder: Path,
         *,
         worker: str,
         now: Callable[[], datetime],
         segment: int = SEGMENT_BYTES,
+        quota: Quota | None = None,
+        sync: Callable[[int], None] = os.fdatasync,
     ) -> None:
         self.worker = worker
         self.accepted = 0
+        self.level = Level.ROOMY
         self.synced = threading.Event()  # set after each commit
-        self._folder, self._segment_bytes = folder, segment
+        self.thinner = Thinner()
+        self._folder, self._segment_bytes, self._sync = folder, segment, sync
+        self._quota = quota or Quota(most=1 << 62, disk=lambda: disk(folder))
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._waiting: list[Reading] = []
+        self._gaps: list[Gap] = []
+        self._refused: Gap | None = None  # what was not taken at all
+        self._failures = 0
         self._file: int | None = None
-        self._buffer, self._buffer_at = b"", Position(0, 0)
         try:
-            (folder / "cut").mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             self._flock = _locked(folder / "lock")
-            self._cursor = Cursor(folder / "ack")
+            self._segments = Segments(folder)
             self._recover(now)
         except OSError as error:
             raise StorageError(f"the spool {folder} cannot be used: {error.strerror}") from error
@@ -98,55 +104,72 @@ class Spool:
         self.close()
 
     def _recover(self, now: Callable[[], datetime]) -> None:
-        segments = self._segments()
-        last = max(self._cursor.sequence, self._scan(segments[-1]) if segments else 0)
-        # A sequence that may have been used is never used again, even where its frame is damaged.
-        self._sequence = max(last + 1, first_sequence(now()))
-        # Never append to what another life of this worker wrote.
-        self._end = Position(max([*segments, self._cursor.at.segment]) + 1, 0)
-        self._read = max(self._cursor.at, Position(segments[0] if segments else 0, 0))
+        self.id = _identity(self._folder / "id")
+        self._ballast = Ballast(self._folder / "ballast")
+        self._gaps = self._ballast.gaps()
+        self._last = _read_last(self._folder / "last")
+        self._newest = max(self._last.values(), default=0)
+        numbers = self._segments.numbers()
+        last = 0
+        for found in self._segments.whole(numbers[-1]) if numbers else ():
+            last = max(last, found.sequence)
+            self._note_last(found)
+        self.outlet = Outlet(
+            self._segments,
+            end=lambda: self._synced_end()[0],
+            newest=lambda: self._newest,
+            busy=lambda: self._synced_end()[1],
+        )
+        # A sequence that may have been used is never used again, even where its frame is damaged;
+        # nor is a segment that another life of this worker wrote.
+        self._end = Position(max([*numbers, self.outlet.at.segment]) + 1, 0)
+        self._sequence = max(max(last, self.outlet.sequence) + 1, first_sequence(now()))
 
-    def _scan(self, number: int) -> int:
-        """The last sequence in the newest segment; a torn tail is cut off and kept."""
-        content = self._path(number).read_bytes()
-        last = offset = 0
-        while offset < len(content):
-            start = offset
-            found, offset, problem = _next(content, offset)
-            if found is not None:
-                last = max(last, found.sequence)
-            elif isinstance(problem, TornFrame):
-                self._cut(number, start)
-        return last
+    def _synced_end(self) -> tuple[Position, int | None]:
+        """Up to where all is synced, and the segment that is written to."""
+        with self._lock:
+            return self._end, None if self._file is None else self._end.segment
 
-    def _cut(self, number: int, offset: int) -> None:
-        path = self._path(number)
-        (self._folder / "cut" / f"{number}-{offset}").write_bytes(path.read_bytes()[offset:])
-        with path.open("r+b") as file:
-            file.truncate(offset)
-            os.fsync(file.fileno())
+    def _note_last(self, found: Frame) -> None:
+        """Remember the last slot of each channel; of a frame's slots its first, to be sure."""
+        for channel in found.channels if found.count else ():
+            self._last[channel] = max(found.since_us, self._last.get(channel, 0))
+        self._newest = found.until_us - 1
 
     # -- pollers
 
     def put(self, readings: Sequence[Reading]) -> None:
         """Hand over readings; they are accepted by the next commit.
 
-        Raises: SpoolFailed when the disk has refused for so long that memory is full, InputError
-        for a number that is none.
+        Raises: SpoolFailed when the disk has refused for so long that memory is full (what is then
+        missing becomes a gap), InputError for a number that is none.
         """
         refuse_nonsense(readings)
         with self._lock:
             if len(self._waiting) + len(readings) > MOST_WAITING:
+                self._refused = _spanning(readings, self._refused)
                 raise SpoolFailed(
                     f"the spool {self._folder} has {len(self._waiting)} readings waiting for the "
                     "disk and takes no more; free some space"
                 )
             self._waiting.extend(readings)
 
+    def note(self, gaps: Iterable[Gap]) -> None:
+        """Hand over gaps, which go the way of readings."""
+        with self._lock:
+            self._gaps.extend(gaps)
+
     @property
     def waiting(self) -> int:
         """How many readings are handed over and not yet accepted."""
         return len(self._waiting)
+
+    def last_slots(self, channels: Iterable[int]) -> dict[int, int]:
+        """The last slot accepted here of each channel that has one, in microseconds since 1970.
+
+        It may name an earlier one, never a later.
+        """
+        return {c: self._last[c] for c in channels if c in self._last}
 
     def commit(self) -> int:
         """Write and sync whatever waits; how many readings are accepted by it.
@@ -158,56 +181,100 @@ class Spool:
         with self._writing:
             with self._lock:
                 many, self._waiting = self._waiting, []
-            if not many:
+                gaps, self._gaps = self._gaps, []
+                refused, self._refused = self._refused, None
+            told = [*gaps, *([refused] if refused else [])]
+            if not many and not told:
+                self._measure()
                 return 0
             try:
-                self._write(many)
-            except OSError as error:
-                with self._lock:
-                    self._waiting = many + self._waiting
+                accepted = self._accept(many, told)
+            except Exception as error:  # whatever it was, what waits must not be lost by it
+                self._keep_waiting(many, gaps, refused)
+                reason = error.strerror if isinstance(error, OSError) else repr(error)
                 raise SpoolFailed(
-                    f"the spool {self._folder} cannot be written: {error.strerror}"
+                    f"the spool {self._folder} cannot be written: {reason}"
                 ) from error
-            self.accepted += len(many)
+            self.accepted += accepted
         self.synced.set()
-        return len(many)
+        return accepted
 
-    def _write(self, many: Sequence[Reading]) -> None:
-        pieces = []
+    def _measure(self) -> Level:
+        used = self._segments.bytes()
+        self.level = self._quota.level(used)
+        return self.level
+
+    def _accept(self, many: Sequence[Reading], told: list[Gap]) -> int:
+        """Raises: OSError."""
+        if self._measure() is Level.FULL:
+            raise OSError(0, f"it has used all its room ({self._segments.bytes()} bytes)")
+        keep, thinned = self.thinner.sift(many, self.level)
+        self._write(self._frames(keep, [*told, *([thinned] if thinned else [])]))
+        if self._failures or told:
+            self._failures = 0
+            self._note_refusal(None, [])
+        return len(keep)
+
+    def _keep_waiting(self, many: list[Reading], gaps: list[Gap], refused: Gap | None) -> None:
+        """Everything waits on; now and then it is noted in the ballast why it is not there."""
+        with self._lock:
+            self._waiting = many + self._waiting
+            self._gaps = gaps + self._gaps
+            self._refused = _joined(refused, self._refused)
+            waiting, gaps, refused = self._waiting, list(self._gaps), self._refused
+        if self._failures % NOTED_ANEW == 0:
+            self._note_refusal(_spanning(waiting, refused) if waiting else refused, gaps)
+        self._failures += 1
+
+    def _note_refusal(self, refused: Gap | None, gaps: list[Gap]) -> None:
+        try:
+            self._ballast.note([*gaps, *([refused] if refused else [])])
+        except OSError:
+            return  # even the room that was kept is gone; the next start still tells of a gap
+
+    def _frames(self, many: Sequence[Reading], gaps: Sequence[Gap]) -> list[Frame]:
+        made = [gap_frame(g, worker=self.worker, sequence=self._next_sequence()) for g in gaps]
         for start in range(0, len(many), FRAME_READINGS):
             part = from_readings(many[start : start + FRAME_READINGS])
-            pieces.append(encode(frame(part, worker=self.worker, sequence=self._sequence)))
-            self._sequence += 1
-        content = b"".join(pieces)
+            made.append(frame(part, worker=self.worker, sequence=self._next_sequence()))
+        return made
+
+    def _next_sequence(self) -> int:
+        self._sequence += 1
+        return self._sequence - 1
+
+    def _write(self, frames: Sequence[Frame]) -> None:
+        content = b"".join(map(encode, frames))
         if self._file is None or self._end.offset >= self._segment_bytes:
             self._open_segment()
+        assert self._file is not None
         try:
-            _write_all(self._file, content)
-            os.fdatasync(self._file)  # type: ignore[arg-type]
+            write_all(self._file, content)
+            self._sync(self._file)
         except OSError:
-            self._abandon_segment()
+            self._abandon_segment(self._file)
             raise
         with self._lock:
             self._end = Position(self._end.segment, self._end.offset + len(content))
+            for written in sorted(frames, key=lambda one: one.until_us):
+                self._note_last(written)
 
     def _open_segment(self) -> None:
+        """Raises: OSError."""
+        kept.write(self._folder / "last", json.dumps(self._last).encode())
         number = self._end.segment
-        while self._path(number).exists():
+        while self._segments.path(number).exists():
             number += 1
-        file = os.open(self._path(number), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            _sync_folder(self._folder)
-        except OSError:
-            os.close(file)
-            raise
+        file = self._segments.create(number)
         self._close_segment()
         with self._lock:
             self._file, self._end = file, Position(number, 0)
 
-    def _abandon_segment(self) -> None:
+    def _abandon_segment(self, file: int) -> None:
         """Take back what may stand unsynced at its end, and never write to it again."""
-        if self._file is not None:
-            os.ftruncate(self._file, self._end.offset)
+        try:
+            os.ftruncate(file, self._end.offset)
+        finally:
             self._close_segment()
             with self._lock:
                 self._end = Position(self._end.segment + 1, 0)
@@ -217,129 +284,59 @@ class Spool:
             os.close(self._file)
             self._file = None
 
-    # -- the forwarder
-
-    def take(self) -> Taken | None:
-        """The oldest synced frame not yet taken, or None; the same one again after ``rewind``."""
-        while not self._buffered(self._read):
-            if not self._load(self._read):
-                return None
-        start = self._read.offset - self._buffer_at.offset
-        found, end, problem = _next(self._buffer, start)
-        self._read = Position(self._read.segment, self._buffer_at.offset + end)
-        return Taken(
-            frame=found,
-            damaged=problem.args[1] if problem else b"",
-            reason=str(problem.args[0]) if problem else "",
-            end=self._read,
-        )
-
-    def rewind(self) -> None:
-        """Go back to the first frame that is not acknowledged."""
-        self._read = self._cursor.at
-        self._buffer = b""
-
-    def _buffered(self, at: Position) -> bool:
-        start = self._buffer_at.offset
-        same = at.segment == self._buffer_at.segment
-        return same and start <= at.offset < start + len(self._buffer)
-
-    def _load(self, at: Position) -> bool:
-        """Read on from a position; where its segment is finished, go to the next."""
-        with self._lock:
-            end = self._end
-        if at >= end:
-            return False
-        content = b""
-        if self._path(at.segment).exists():
-            limit = end.offset if at.segment == end.segment else None
-            with self._path(at.segment).open("rb") as file:
-                file.seek(at.offset)
-                content = file.read(None if limit is None else limit - at.offset)
-        if content:
-            self._buffer, self._buffer_at = content, at
-        elif at.segment < end.segment:
-            self._read = Position(self._after(at.segment, end.segment), 0)
-            return self._load(self._read)
-        return bool(content)
-
-    def _after(self, number: int, last: int) -> int:
-        return min((n for n in self._segments() if n > number), default=last)
-
-    def ack(self, taken: Taken) -> None:
-        """Note that all up to here is stored, and free the segments before it."""
-        sequence = taken.frame.sequence if taken.frame else self._cursor.sequence
-        self._cursor.move(taken.end, max(sequence, self._cursor.sequence))
-        for number in self._segments():
-            if number < taken.end.segment or self._finished(number, taken.end):
-                self._path(number).unlink()
-
-    def _finished(self, number: int, at: Position) -> bool:
-        with self._lock:
-            active = self._file is not None and number == self._end.segment
-        return (
-            number == at.segment and not active and at.offset >= self._path(number).stat().st_size
-        )
-
-    def backlog_bytes(self) -> int:
-        """How many bytes on disk are not yet acknowledged, about."""
-        at = self._cursor.at
-        sizes = {}
-        for number in self._segments():
-            with suppress(FileNotFoundError):  # the forwarder frees segments meanwhile
-                sizes[number] = self._path(number).stat().st_size
-        return sum(size - (at.offset if n == at.segment else 0) for n, size in sizes.items())
-
     def close(self) -> None:
-        """Commit what waits and let the folder go."""
+        """Commit what waits and let the folder go; what the disk then refuses is noted as a gap."""
         try:
             self.commit()
+            with suppress(OSError):  # the newest segment tells the same, with more reading
+                kept.write(self._folder / "last", json.dumps(self._last).encode())
+        except SpoolFailed:
+            waiting = self._waiting
+            lost = _spanning(waiting, self._refused) if waiting else self._refused
+            self._note_refusal(lost, self._gaps)
+            raise
         finally:
             self._close_segment()
-            self._cursor.close()
+            self._ballast.close()
+            self.outlet.close()
             os.close(self._flock)
 
-    def _segments(self) -> list[int]:
-        return sorted(int(path.stem) for path in self._folder.glob("*.seg"))
 
-    def _path(self, number: int) -> Path:
-        return self._folder / f"{number:08d}.seg"
-
-
-def _next(content: bytes, offset: int) -> tuple[Frame | None, int, StorageError | None]:
-    """The frame at an offset and the offset after it, or what is wrong up to the next sound one.
-
-    A problem carries the sentence and the damaged bytes; it is a TornFrame only where the bytes
-    simply end inside a frame and nothing sound follows.
-    """
-    try:
-        found, end = decode(content, offset)
-        return found, end, None
-    except (TornFrame, BadFrame) as error:
-        end = _resync(content, offset + 1)
-        damaged = content[offset:end]
-        torn = end == len(content) and (isinstance(error, TornFrame) or not any(damaged))
-        kind = TornFrame if torn else BadFrame
-        return None, end, kind(str(error), damaged)
+def _spanning(readings: Sequence[Reading], known: Gap | None) -> Gap:
+    """The gap that covers readings which were not accepted, and an earlier such gap."""
+    slots = [to_us(reading.read_at) for reading in readings]
+    own = Gap(
+        channels=tuple(sorted({reading.channel_id for reading in readings})),
+        since_us=min(slots),
+        until_us=max(slots) + 1,
+        cause=SPOOL_FULL,
+    )
+    return _joined(own, known) or own
 
 
-def _resync(content: bytes, start: int) -> int:
-    """Where the next sound frame begins, or the end."""
-    at = content.find(MAGIC, start)
-    while at >= 0:
-        try:
-            decode(content, at)
-            return at
-        except (TornFrame, BadFrame):
-            at = content.find(MAGIC, at + 1)
-    return len(content)
+def _joined(one: Gap | None, other: Gap | None) -> Gap | None:
+    if one is None or other is None:
+        return one or other
+    return Gap(
+        channels=tuple(sorted({*one.channels, *other.channels})),
+        since_us=min(one.since_us, other.since_us),
+        until_us=max(one.until_us, other.until_us),
+        cause=one.cause,
+    )
 
 
-def _write_all(file: int | None, content: bytes) -> None:
-    assert file is not None
-    view = memoryview(content)
-    while view:
-        view = view[os.write(file, view) :]
+def _identity(path: Path) -> str:
+    """The id of this spool, made once. Raises: OSError."""
+    found = kept.read(path)
+    if found is None:
+        found = uuid.uuid4().hex.encode()
+        kept.write(path, found)
+    return found.decode()
+
+
+def _read_last(path: Path) -> dict[int, int]:
+    found = json.loads(kept.read(path) or b"{}")
+    return {int(channel): slot for channel, slot in found.items()}
 
 
 def _locked(path: Path) -> int:
@@ -353,11 +350,3 @@ def _locked(path: Path) -> int:
             "stop it, or start this one with another --worker name"
         ) from None
     return file
-
-
-def _sync_folder(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -1,60 +1,57 @@
 """One unit behind a gateway: its round of requests, and the readings that come of it.
 
 A request that fails gives readings without a value and with the reason; an old value is never
-repeated. What a round brings depends only on the link, so that tests run it on a scripted server.
+repeated, and one that the instrument repeats is marked stale. What a round brings depends only on
+the link, so that tests run it on a scripted server.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from math import inf, isfinite
-from typing import Protocol
+from math import inf
 
 from compliance.errors import InputError
 from compliance.model.parameters import PHYSICAL_RANGE, Parameter
 from compliance.model.readings import Quality, Reading
 from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from compliance.model.sites import Channel
-from compliance.model.units import linear, unit
 from compliance.records.batch import pack_words
 from compliance.records.sites import InstrumentPlan
-from ingest.decode import decode_entry
-from ingest.errors import LinkError, NoAnswer, NotConnected, Refused
-from ingest.plan import Block, plan, split
+from ingest.asking import Answer, Answers, Asking, Reader
+from ingest.clock import device_time
+from ingest.decode import as_float, order_of
+from ingest.errors import LinkError
+from ingest.freshness import CLOCK_SECONDS, Freshness, beat_limit
+from ingest.linked import Wanted, Words, decode_linked, wanted
 
-BUSY = (5, 6)
-BUSY_PAUSE_SECONDS = 0.2
-ILLEGAL_ADDRESS = 2
-UNIT_DOWN = (10, 11)
-HOLE_SECONDS = 300.0
-"""How long an address that the instrument does not have is left alone."""
-
-Answer = tuple[int, ...] | LinkError
-Answers = dict[str, Answer]
-
-
-class Reader(Protocol):
-    """What a round needs of a link."""
-
-    async def read(self, unit: int, block: Block) -> tuple[int, ...]: ...
+_MOST_OFFSET_MS = 2**31 - 1
+_TOLD_TO = "it measures only when told to, and this program never writes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """A channel with the entries that it is read from."""
+    """A channel with how it is read.
+
+    clock: the entry that tells when its value was measured, None where there is none.
+    """
 
     channel: Channel
-    entry: Entry
-    status: Entry | None
-    unit_code: Entry | None
+    wanted: Wanted
+    clock: Entry | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """The entry that holds its value."""
+        return self.wanted.entry
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        return tuple(e for e in (self.entry, self.status, self.unit_code) if e is not None)
+        """All entries that it is decoded and dated by."""
+        own = self.wanted.entries
+        return own if self.clock is None else (*own, self.clock)
 
     def gap(self, slot: datetime, quality: Quality, *, offset_ms: int = 0) -> Reading:
         """The reading that says why there is none."""
@@ -79,55 +76,23 @@ class Unit:
         self.id = instrument.unit_id
         self.map = register_map
         self.order = _order(instrument.order, self.id)
-        self.signals = tuple(_signal(c, register_map, self.id) for c in planned.channels)
-        self._holes: dict[str, tuple[LinkError, float]] = {}
+        self.signals = tuple(
+            _signal(c, register_map, self.id, self.order) for c in planned.channels
+        )
+        self.stale = ""  # why its values of the last round are old; empty when they are not
+        self._asking = Asking(self.id, register_map)
+        self._freshness = Freshness()
 
     async def answers(self, link: Reader, signals: Sequence[Signal], *, now: float) -> Answers:
         """The words of every entry that the signals need, or why there are none.
 
-        After exception 2 a block is halved until the bad address is named; the rest is read. now:
-        seconds of any steady clock, for addresses that are left alone for a while.
+        now: seconds of a clock that nobody sets.
         """
-        wanted = {entry.name: entry for signal in signals for entry in signal.entries}
-        answers: Answers = {
-            name: error
-            for name, (error, until) in self._holes.items()
-            if name in wanted and now < until
-        }
-        asked = [entry for name, entry in wanted.items() if name not in answers]
-        pending = list(plan(asked, max_registers=self.map.max_registers))
-        while pending:
-            block = pending.pop(0)
-            try:
-                words = await self._read(link, block)
-            except LinkError as error:
-                if _is_hole(error) and len(block.entries) > 1:
-                    pending[:0] = split(block)
-                    continue
-                lost = [block, *pending] if _is_down(error) else [block]
-                answers |= {e.name: error for b in lost for e in b.entries}
-                if _is_hole(error):
-                    self._note_hole(block, error, now)
-                if _is_down(error):
-                    break
-            else:
-                answers |= {e.name: block.words(e, words) for e in block.entries}
-        return answers
-
-    def _note_hole(self, block: Block, error: LinkError, now: float) -> None:
-        name = block.entries[0].name
-        error.args = (f"{error} for {name} at {block.table.value} address {block.address}",)
-        self._holes[name] = (error, now + HOLE_SECONDS)
-
-    async def _read(self, link: Reader, block: Block) -> tuple[int, ...]:
-        """One request; a busy instrument is asked once more after a pause."""
-        try:
-            return await link.read(self.id, block)
-        except Refused as error:
-            if error.code not in BUSY:
-                raise
-        await asyncio.sleep(BUSY_PAUSE_SECONDS)
-        return await link.read(self.id, block)
+        beat = self.map.heartbeat
+        entries = [entry for signal in signals for entry in signal.entries]
+        return await self._asking.answers(
+            link, entries if beat is None else [beat, *entries], now=now
+        )
 
     def readings(
         self,
@@ -136,33 +101,53 @@ class Unit:
         *,
         slot: datetime,
         offset_ms: int,
+        now: float,
     ) -> list[Reading]:
-        """One reading for each signal at a slot."""
-        return [self._reading(s, answers, slot, offset_ms=offset_ms) for s in signals]
+        """One reading for each signal at a slot.
+
+        offset_ms: how long after the slot it was asked; now: seconds of a clock that nobody sets.
+        """
+        self.stale = _TOLD_TO if self.map.needs_write else ""
+        frozen = self._beat_stands_still(signals, answers, now)
+        return [
+            self._reading(s, answers, slot, offset_ms=offset_ms, now=now, frozen=frozen)
+            for s in signals
+        ]
+
+    def _beat_stands_still(
+        self, signals: Sequence[Signal], answers: Mapping[str, Answer], now: float
+    ) -> bool:
+        beat = self.map.heartbeat
+        words = None if beat is None else answers.get(beat.name)
+        if beat is None or words is None or isinstance(words, LinkError):
+            return False
+        limit = beat_limit(min(s.channel.interval_ms for s in signals))
+        if self._freshness.stood_still(beat.name, words, now=now) < limit:
+            return False
+        self.stale = f"its heartbeat register ({beat.name}) stands still"
+        return True
 
     def _reading(
-        self, signal: Signal, answers: Mapping[str, Answer], slot: datetime, *, offset_ms: int
+        self,
+        signal: Signal,
+        answers: Mapping[str, Answer],
+        slot: datetime,
+        *,
+        offset_ms: int,
+        now: float,
+        frozen: bool,
     ) -> Reading:
         words = answers[signal.entry.name]
         if isinstance(words, LinkError):
             return signal.gap(slot, words.quality, offset_ms=offset_ms)
-        entry, doubt = _entry_in_its_unit(signal, answers)
-        status, unread = _word(signal.status, answers)
-        decoded = decode_entry(
-            entry,
-            words,
-            order=self.order,
-            status_word=status,
-            resolution=Decimal(signal.channel.resolution),
-            span=_span(signal.channel),
-            unit=signal.channel.unit,
-        )
-        value = None if decoded.value is None else float(decoded.value)
-        quality = decoded.quality | doubt | unread
-        if self.map.needs_write:
+        told = {entry.name: _words(answers[entry.name]) for entry in signal.entries}
+        value, quality = as_float(decode_linked(signal.wanted, told))
+        asked_at = slot + timedelta(milliseconds=offset_ms)
+        same, device_offset = self._device_time(signal, answers, asked_at, now)
+        if frozen or same or self.map.needs_write:
             quality |= Quality.STALE
-        if value is None or not isfinite(value):
-            value, quality = None, quality or Quality.NOT_FINITE
+        if value is None:
+            quality = quality or Quality.NOT_FINITE
         elif not _is_possible(signal.channel.parameter, value):
             quality |= Quality.OUT_OF_RANGE
         return Reading(
@@ -173,7 +158,29 @@ class Unit:
             quality=quality,
             words=words,
             offset_ms=offset_ms,
+            device_offset_ms=device_offset,
         )
+
+    def _device_time(
+        self, signal: Signal, answers: Mapping[str, Answer], asked_at: datetime, now: float
+    ) -> tuple[bool, int | None]:
+        """Whether a value's own time is that of an earlier poll, and its distance from ours in ms.
+
+        An instrument writes its time in a zone that it does not tell; it is taken as UTC, so that a
+        steady distance of hours is its zone, and one that moves is its drift.
+        """
+        clock = signal.clock
+        words = None if clock is None else answers[clock.name]
+        if clock is None or words is None or isinstance(words, LinkError):
+            return False, None
+        told = device_time(clock, words, order_of(clock, self.order))
+        if told is None:
+            return False, None
+        same = self._freshness.stood_still(clock.name, words, now=now) >= CLOCK_SECONDS
+        if same and not self.stale:
+            self.stale = f"its own time of {signal.entry.name} ({clock.name}) stands still"
+        apart = (told.replace(tzinfo=UTC) - asked_at) // timedelta(milliseconds=1)
+        return same, apart if abs(apart) <= _MOST_OFFSET_MS else None
 
 
 def _order(name: str | None, unit_id: int) -> Order | None:
@@ -193,31 +200,26 @@ def _is_possible(parameter: Parameter, value: float) -> bool:
     return lowest <= value <= highest
 
 
-def _signal(channel: Channel, register_map: RegisterMap, unit_id: int) -> Signal:
-    where = f"channel {channel.id} (unit {unit_id}, map {register_map.name})"
-    entry = register_map.entries.get(channel.entry)
-    if entry is None:
-        known = ", ".join(register_map.entries)
-        raise InputError(f"{where}: no entry {channel.entry!r}; expected one of {known}")
-    if entry.type is RegisterType.STRING:
-        raise InputError(f"{where}: {entry.name} is a text; a channel needs a number")
-    pack_words((0,) * entry.words)
-    if entry.share and _span(channel) is None:
-        raise InputError(f"{where}: {entry.name} is a share of a span; set the channel's span")
-    if entry.unit is not None:
-        linear(entry.unit, channel.unit)
-    return Signal(
-        channel=channel,
-        entry=entry,
-        status=register_map.entries[entry.status] if entry.status else None,
-        unit_code=_unit_code(entry, register_map),
-    )
-
-
-def _unit_code(entry: Entry, register_map: RegisterMap) -> Entry | None:
-    """The register that names an entry's unit, where the map knows what its codes mean."""
-    code = register_map.entries[entry.unit_register] if entry.unit_register else None
-    return code if code is not None and code.codes else None
+def _signal(
+    channel: Channel, register_map: RegisterMap, unit_id: int, order: Order | None
+) -> Signal:
+    try:
+        found = wanted(
+            register_map,
+            channel.entry,
+            order=order,
+            resolution=Decimal(channel.resolution),
+            span=_span(channel),
+            unit=channel.unit,
+        )
+        if found.entry.type is RegisterType.STRING:
+            raise InputError(f"{found.entry.name} is a text; a channel needs a number")
+        pack_words((0,) * found.entry.words)
+    except InputError as error:
+        raise InputError(f"channel {channel.id} (unit {unit_id}): {error}") from None
+    timed = found.entry.time_register
+    clock = None if timed is None else register_map.entries[timed]
+    return Signal(channel=channel, wanted=found, clock=clock)
 
 
 def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
@@ -226,35 +228,6 @@ def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
     return Decimal(str(channel.span_low)), Decimal(str(channel.span_high))
 
 
-def _word(entry: Entry | None, answers: Mapping[str, Answer]) -> tuple[int | None, Quality]:
-    """A one-register entry beside the value; unread, it leaves a doubt."""
-    if entry is None:
-        return None, Quality.GOOD
-    words = answers[entry.name]
-    if isinstance(words, LinkError):
-        return None, Quality.STATUS_UNCERTAIN
-    return words[0], Quality.GOOD
-
-
-def _entry_in_its_unit(signal: Signal, answers: Mapping[str, Answer]) -> tuple[Entry, Quality]:
-    """The entry in the unit that the instrument's unit register names."""
-    code, doubt = _word(signal.unit_code, answers)
-    if signal.unit_code is None or code is None:
-        return signal.entry, doubt
-    try:
-        named = unit(signal.unit_code.codes[code])
-        linear(named, signal.channel.unit)
-    except (KeyError, InputError):
-        return signal.entry, Quality.STATUS_UNCERTAIN
-    return replace(signal.entry, unit=named), doubt
-
-
-def _is_hole(error: LinkError) -> bool:
-    return isinstance(error, Refused) and error.code == ILLEGAL_ADDRESS
-
-
-def _is_down(error: LinkError) -> bool:
-    """Whether asking this unit for more in this round is in vain."""
-    if isinstance(error, Refused):
-        return error.code in UNIT_DOWN
-    return isinstance(error, NoAnswer | NotConnected)
+def _words(answer: Answer) -> Words:
+    """An entry's registers, or why they were not read."""
+    return answer.quality if isinstance(answer, LinkError) else answer

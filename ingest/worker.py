@@ -1,4 +1,4 @@
-"""What `pretreat ingest` runs: pollers on one event loop, spool and forwarder on two threads."""
+"""What `pretreat ingest` runs: pollers on one event loop; spool, forwarder, leases on threads."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import structlog
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Engine
 
-from compliance.errors import ComplianceError, SettingsError
-from compliance.model.register_map import RegisterMap
-from compliance.records import health, maps, sites
-from compliance.records.engine import opened
-from compliance.records.sites import GatewayPlan
+from compliance.errors import SettingsError
+from compliance.records import schema
+from compliance.records.engine import Unreachable, make_engine, opened, verify
 from compliance.settings import Settings
-from ingest import library
-from ingest.forward import Forwarder
-from ingest.poll import Watch
+from ingest.forward import Carrier, Forwarder, ToDatabase
+from ingest.holding import Holding, Kept, Maps
+from ingest.office import AWAY, Clerk, DatabaseOffice, Office
+from ingest.quota import Level, Quota, disk
+from ingest.remote import Remote, RemoteOffice, ToServer
+from ingest.shift import Shift
 from ingest.spool import FRAME_READINGS, Spool, SpoolFailed
-from ingest.unit import Unit
 
 if sys.platform == "linux":
     import uvloop
 
 COMMIT_SECONDS = 0.25
-BEAT_SECONDS = 3.0
+BEAT_SECONDS = 2.0
+HELD_UP_SECONDS = 60.0
+"""A beat that comes so late was kept from running."""
+CLOCK_SET_SECONDS = 0.9
+"""A wall clock that runs so far ahead of the steady one between two beats was set."""
 LAST_WORDS_SECONDS = 1.0
 """How long the forwarder may still work when the worker is told to stop."""
 log = structlog.get_logger("ingest")
@@ -48,110 +50,118 @@ class Line:
     forwarder: Forwarder
 
 
-def run(settings: Settings, *, worker: str) -> dict[str, int]:
-    """Poll every gateway of this installation until SIGTERM or SIGINT; what it then has done.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What a worker polls by: its office, what it last had, and the register maps."""
 
-    Raises: SettingsError without a gateway or with a worker name that is no file name,
-    StorageError without a database or when the spool is taken. A register map or channel that is
-    unusable is a fault; the other instruments are polled.
+    office: Office
+    kept: Kept
+    maps: Maps
+
+
+def run(settings: Settings, *, worker: str, remote: Remote | None = None) -> dict[str, int]:
+    """Poll this worker's share of the gateways until SIGTERM or SIGINT; what it then has done.
+
+    remote: the server that a remote site sends to; it then opens no database.
+    Raises: SettingsError for a worker name that is no file name, StorageError when the spool is
+    taken, or the database may not be trusted or has another schema.
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", worker):
         raise SettingsError(
             f"the worker's name is {worker!r}; expected letters, digits, '.', '_' and '-'"
         )
-    with opened(settings) as engine:
-        watched = _watched(engine, settings, worker=worker)
-        with _line(engine, settings, worker=worker) as line:
+    folder = settings.home / "spool" / worker
+    quota = Quota(most=settings.spool_bytes, disk=lambda: disk(folder))
+    known = Maps(settings.home)
+    with (
+        Spool(folder, worker=worker, now=lambda: datetime.now(UTC), quota=quota) as spool,
+        _placed(settings, spool, remote, known) as (carrier, office),
+    ):
+        desk = Desk(office=office, kept=Kept(folder), maps=known)
+        first = _first(desk)
+        with _line(spool, carrier) as line:
             loop = uvloop.new_event_loop if sys.platform == "linux" else None
             with asyncio.Runner(loop_factory=loop) as runner:
-                runner.run(_serve(engine, watched, line, process=f"ingest {worker}"))
+                runner.run(_serve(desk, line, first))
     return {
-        "accepted": line.spool.accepted,
+        "accepted": spool.accepted,
         "stored": line.forwarder.stored,
         "quarantined": line.forwarder.quarantined,
     }
 
 
-Watched = tuple[tuple[GatewayPlan, tuple[Unit, ...]], ...]
-
-
-def _watched(engine: Engine, settings: Settings, *, worker: str) -> Watched:
-    """What to poll, with the register maps it needs, which are published."""
-    with engine.begin() as db:
-        plans = sites.polled(db)
-        if not plans:
-            raise SettingsError("no gateway is configured here; add a site with instruments first")
-        names = {i.instrument.map_name for plan in plans for i in plan.instruments}
-        used = _maps(db, sorted(names), settings.home, worker=worker)
-        for name, found in used.items():
-            maps.publish(
-                db,
-                name=name,
-                sha256=library.sha256(found),
-                content=library.content(found),
-                published_by=worker,
-            )
-        return tuple((plan, _units(db, plan, used, worker=worker)) for plan in plans)
-
-
-def _maps(
-    db: Connection, names: Sequence[str], home: Path, *, worker: str
-) -> dict[str, RegisterMap]:
-    """The maps that can be used; one that cannot is a fault, and its instruments are not read."""
-    found: dict[str, RegisterMap] = {}
-    for name in names:
-        try:
-            found[name] = library.load(name, home)
-        except ComplianceError as error:
-            _skip(db, worker, str(error))
-    return found
-
-
-def _units(
-    db: Connection, plan: GatewayPlan, used: dict[str, RegisterMap], *, worker: str
-) -> tuple[Unit, ...]:
-    """The units of a gateway; one whose channels do not fit its map never stops the others."""
-    units: list[Unit] = []
-    for planned in plan.instruments:
-        if planned.instrument.map_name not in used:
-            continue
-        try:
-            units.append(Unit(planned, used[planned.instrument.map_name]))
-        except ComplianceError as error:
-            _skip(db, worker, f"gateway {plan.gateway.name}: {error}; this instrument is not read")
-    return tuple(units)
-
-
-def _skip(db: Connection, worker: str, why: str) -> None:
-    log.warning("not read", why=why)
-    health.fault(db, f"ingest {worker}", why)
+@contextmanager
+def _placed(
+    settings: Settings, spool: Spool, remote: Remote | None, known: Maps
+) -> Iterator[tuple[Carrier, Office]]:
+    """Where this worker's frames go and where its orders come from."""
+    if remote is not None:
+        with remote.opened() as client:
+            folder = settings.home / "spool" / spool.worker
+            yield ToServer(client, folder=folder), RemoteOffice(client)
+        return
+    with _database(settings) as engine:
+        office = DatabaseOffice(engine, worker=spool.worker, spool=spool.id, known=known)
+        yield ToDatabase(engine, worker=spool.worker), office
 
 
 @contextmanager
-def _line(engine: Engine, settings: Settings, *, worker: str) -> Iterator[Line]:
-    """The spool with a thread that commits and a thread that forwards; all is synced at the end."""
-    folder = settings.home / "spool" / worker
-    stop, done = threading.Event(), threading.Event()
-    with Spool(folder, worker=worker, now=lambda: datetime.now(UTC)) as spool:
-        line = Line(spool=spool, forwarder=Forwarder(spool, engine))
-        committing = _thread(lambda: _commit(spool, stop), "commit")
-        forwarding = _thread(lambda: line.forwarder.run(done), "forward")
+def _database(settings: Settings) -> Iterator[Engine]:
+    """An engine on a database that may be away, but not one that may not be trusted."""
+    if settings.database_url is None:
+        with opened(settings) as engine:
+            schema.require(engine)
+            yield engine
+        return
+    engine = make_engine(settings.database_url, base_url=settings.base_url)
+    try:
         try:
-            yield line
-        finally:
-            stop.set()
-            committing.join()
-            _try_commit(spool)
-            _wait_until_forwarded(spool)
-            done.set()
-            spool.synced.set()
-            forwarding.join(LAST_WORDS_SECONDS / 2)
+            verify(engine)
+            schema.require(engine)
+        except Unreachable as error:
+            log.warning("database", state=str(error))
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def _first(desk: Desk) -> Holding:
+    """What to poll at the start: as the office says, and while that is away, as it was before.
+
+    Raises: Refused where the worker's name is another's.
+    """
+    try:
+        return desk.office.renew() or Holding(plans=())
+    except AWAY as error:
+        plans = desk.kept.read()
+        state = f"polls the {len(plans)} gateways it had" if plans else "waits: it had no gateway"
+        log.warning("without a database", state=state, reason=str(error).partition("\n")[0])
+        return Holding(plans=plans)
+
+
+@contextmanager
+def _line(spool: Spool, carrier: Carrier) -> Iterator[Line]:
+    """The spool with a thread that commits and a thread that forwards; all is synced at the end."""
+    stop, done = threading.Event(), threading.Event()
+    line = Line(spool=spool, forwarder=Forwarder(spool, carrier))
+    committing = _thread(lambda: _commit(spool, stop), "commit")
+    forwarding = _thread(lambda: line.forwarder.run(done), "forward")
+    try:
+        yield line
+    finally:
+        stop.set()
+        committing.join()
+        _try_commit(spool)
+        _wait_until_forwarded(spool)
+        done.set()
+        spool.synced.set()
+        forwarding.join(LAST_WORDS_SECONDS / 2)
 
 
 def _wait_until_forwarded(spool: Spool) -> None:
     """Give the last readings a moment to reach the database; else they wait in the spool."""
     deadline = time.monotonic() + LAST_WORDS_SECONDS
-    while spool.backlog_bytes() and time.monotonic() < deadline:
+    while spool.outlet.backlog_bytes() and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
@@ -163,7 +173,7 @@ def _thread(work: Callable[[], None], name: str) -> threading.Thread:
 
 def _commit(spool: Spool, stop: threading.Event) -> None:
     """One sync for what a quarter of a second brought, sooner when it is much."""
-    well = True
+    well, level = True, Level.ROOMY
     step = COMMIT_SECONDS / 10
     while not stop.is_set():
         for _ in range(10):
@@ -172,7 +182,9 @@ def _commit(spool: Spool, stop: threading.Event) -> None:
         now_well = _try_commit(spool, quiet=not well)
         if now_well and not well:
             log.warning("spool", state="works again")
-        well = now_well
+        if spool.level is not level:
+            log.warning("spool", state=f"over {spool.level} % full" if spool.level else "has room")
+        well, level = now_well, spool.level
 
 
 def _try_commit(spool: Spool, *, quiet: bool = False) -> bool:
@@ -185,59 +197,68 @@ def _try_commit(spool: Spool, *, quiet: bool = False) -> bool:
     return True
 
 
-async def _serve(engine: Engine, watched: Watched, line: Line, *, process: str) -> None:
-    stop = asyncio.Event()
+async def _serve(desk: Desk, line: Line, first: Holding) -> None:
+    stop, ending = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    watches = [Watch(plan.gateway, units, line.spool.put) for plan, units in watched]
-    tasks = [asyncio.create_task(_always(w, engine, process)) for w in watches]
-    tasks.append(asyncio.create_task(_beat(engine, watches, line, process=process)))
-    log.info("polling", gateways=len(watches))
+    holdings: asyncio.Queue[Holding] = asyncio.Queue()
+    holdings.put_nowait(first)
+    clerk = Clerk(desk.office, told=lambda new: _tell(loop, holdings, new))
+    shift = Shift(line.spool, desk.maps, fault=clerk.fault)
+    thread = _thread(lambda: clerk.run(ending), "leases")
+    tasks = [
+        asyncio.create_task(_follow(holdings, shift, clerk, desk.kept)),
+        asyncio.create_task(_beat(shift, line, clerk)),
+    ]
     await stop.wait()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    await shift.end()
+    ending.set()
+    thread.join(LAST_WORDS_SECONDS)
 
 
-async def _always(watch: Watch, engine: Engine, process: str) -> None:
-    """The outermost loop of one gateway: a fault of ours is written down, and it goes on."""
+def _tell(loop: asyncio.AbstractEventLoop, holdings: asyncio.Queue[Holding], new: Holding) -> None:
+    with suppress(RuntimeError):  # the loop has ended
+        loop.call_soon_threadsafe(holdings.put_nowait, new)
+
+
+async def _follow(holdings: asyncio.Queue[Holding], shift: Shift, clerk: Clerk, kept: Kept) -> None:
+    """Poll what is held, whenever that changes; what is too much is first no longer polled."""
     while True:
+        holding = await holdings.get()
+        await shift.take(holding)
+        if holding.surplus:
+            clerk.hand_over(await shift.drop(holding.surplus))
         try:
-            await watch.run()
-        except Exception as error:
-            log.exception("gateway task", gateway=watch.gateway.name)
-            what = f"gateway {watch.gateway.name}: {type(error).__name__}: {error}"
-            await asyncio.to_thread(_write_fault, engine, process, what)
-        await asyncio.sleep(1)
+            kept.write(holding.plans)
+        except OSError as error:
+            log.warning("configuration not kept", reason=error.strerror)
 
 
-def _write_fault(engine: Engine, process: str, what: str) -> None:
-    try:
-        with engine.begin() as db:
-            health.fault(db, process, what)
-    except SQLAlchemyError as error:
-        log.error("fault not written", what=what, reason=str(error).partition("\n")[0])
-
-
-async def _beat(engine: Engine, watches: Sequence[Watch], line: Line, *, process: str) -> None:
+async def _beat(shift: Shift, line: Line, clerk: Clerk) -> None:
+    """Tell how the worker is, and notice when nothing ran for long."""
+    wall, steady = time.time(), time.monotonic()
     while True:
-        detail = {
-            "gateways": len(watches),
-            "accepted": line.spool.accepted,
-            "stored": line.forwarder.stored,
-            "quarantined": line.forwarder.quarantined,
-            "backlog_bytes": line.spool.backlog_bytes(),
-            "states": {w.gateway.name: dict(w.faults) for w in watches if w.faults},
-        }
-        await asyncio.to_thread(_write_beat, engine, process, detail)
+        clerk.report(_detail(shift, line))
         await asyncio.sleep(BEAT_SECONDS)
+        late, ran = time.time() - wall, time.monotonic() - steady
+        if late > HELD_UP_SECONDS or late - ran > CLOCK_SET_SECONDS:
+            shift.held_up(since_us=int(wall * 1e6), until_us=int((wall + late) * 1e6))
+        wall, steady = wall + late, steady + ran
 
 
-def _write_beat(engine: Engine, process: str, detail: dict[str, object]) -> None:
-    """Say that we live; a database that is away is the forwarder's news."""
-    try:
-        with engine.begin() as db:
-            health.beat(db, process, detail)
-    except SQLAlchemyError:
-        return
+def _detail(shift: Shift, line: Line) -> dict[str, object]:
+    """What a beat tells: spool_percent is that from which the present level holds."""
+    return {
+        "gateways": shift.gateways,
+        "accepted": line.spool.accepted,
+        "stored": line.forwarder.stored,
+        "quarantined": line.forwarder.quarantined,
+        "backlog_bytes": line.spool.outlet.backlog_bytes(),
+        "spool_percent": int(line.spool.level),
+        "forwarder": line.forwarder.state,
+        "states": shift.states,
+    }

@@ -22,6 +22,7 @@ COMMANDS = {
     "serve": "the web process",
     "work": "the evaluation loop, queued jobs and webhook deliveries",
     "ingest": "one worker that polls gateways",
+    "token": "what remote sites show at the door: add, list, revoke",
     "migrate": "bring the database schema up to date",
     "import": "write cities, users, points and instruments from a site document",
     "user": "people who may sign in",
@@ -30,6 +31,8 @@ COMMANDS = {
     "billing": "bill runs over accounts",
     "lab": "what an upload of a laboratory file would do",
     "modbus": "simulate, read, decode, maps: instruments and their registers",
+    "faults": "kill, starve and mislead a real installation, and count what is lost",
+    "bench": "measured speed beside a peer, in the same run",
 }
 
 HIDDEN = {"seed": "fill a fresh database with the demo's history"}

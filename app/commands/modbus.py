@@ -6,35 +6,44 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.table import Table as Grid
 
-from app.commands.paper import paper
+from app.commands.modbus_maps import maps, print_doubts, print_grid, unit_of
+from app.commands.modbus_totalize import totalize
 from compliance import settings
 from compliance.errors import InputError
+from compliance.model.endpoints import parse
 from compliance.model.faults import brief
 from compliance.model.periods import FIRST_YEAR, LAST_YEAR
 from compliance.model.readings import reasons
-from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
+from compliance.model.register_map import Entry, Order, RegisterType
 from ingest import commission, library, scenario, simulator
 from ingest.client import Link
 from ingest.commission import Shown
 from ingest.decode import Decoded, decode
 
 command = typer.Typer(no_args_is_help=True, add_completion=False)
+command.command("totalize")(totalize)
+command.command("maps")(maps)
 
 T = TypeVar("T")
 _LARGEST_POWER = 30
 _LONGEST_WORD = 600  # of decimal digits: a register string of 125 words has as many
 _DIGITS_SHOWN = 12
 AsJson = Annotated[bool, typer.Option("--json", help="For machines.")]
-Address = Annotated[str, typer.Argument(metavar="HOST[:PORT]")]
+Address = Annotated[
+    str,
+    typer.Argument(
+        metavar="HOST[:PORT]",
+        help="Or rtu+tcp://HOST:PORT, ascii+tcp://…, serial:/dev/ttyUSB0?baud=9600&parity=E.",
+    ),
+]
 Seconds = Annotated[
     float, typer.Option("--timeout", help="Seconds to wait for an answer.", min=0.05)
 ]
@@ -42,7 +51,7 @@ Seconds = Annotated[
 
 @command.callback()
 def modbus() -> None:
-    """Instruments and their registers: simulate, scan, read, maps, decode.
+    """Instruments and their registers: simulate, scan, read, maps, decode, totalize.
 
     Example: pretreat modbus decode --type float32 --order CDAB 0x8000 0x4336
     """
@@ -89,14 +98,14 @@ def scan(
     units = range(1, 17) if unit is None else (unit,)
 
     async def ask() -> tuple[tuple[int, str], ...]:
-        async with Link(*_host_port(address), timeout=timeout) as link:
+        async with Link(parse(address), timeout) as link:
             return await commission.scan(link, units)
 
     found = _run(ask())
     if as_json:
         print(json.dumps([{"unit": number, "says": says} for number, says in found]))
         return
-    _print_grid(("unit", "says"), [(str(number), says) for number, says in found])
+    print_grid(("unit", "says"), [(str(number), says) for number, says in found])
     if not found:
         print(f"no unit from {units[0]} to {units[-1]} answers at {address}")
 
@@ -119,7 +128,7 @@ def read(
     found = library.load(map_name, settings.load().home)
 
     async def ask() -> tuple[Shown, ...]:
-        async with Link(*_host_port(address), timeout=timeout) as link:
+        async with Link(parse(address), timeout, pause=found.wire.pause_ms / 1000) as link:
             return await commission.read_unit(link, unit, found, order=order)
 
     shown = _run(ask())
@@ -127,36 +136,11 @@ def read(
         print(json.dumps({"map": found.name, "entries": [_as_json(each) for each in shown]}))
         return
     rows = [row for each in shown for row in _rows(each)]
-    _print_grid(("register", "address", "words", "value", "unit", "order", "says"), rows)
-    _print_doubts(found)
+    print_grid(("register", "address", "words", "value", "unit", "order", "says"), rows)
+    print_doubts(found)
 
 
-@command.command("maps")
-def maps(
-    name: Annotated[str | None, typer.Argument(help="One map: its entries and doubts.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """The register maps there are, or all that one of them says.
-
-    Example: pretreat modbus maps siemens-mag6000
-    """
-    home = settings.load().home
-    if name is None:
-        _list_maps([library.load(each, home) for each in library.names(home)], as_json=as_json)
-        return
-    found = library.load(name, home)
-    if as_json:
-        print(json.dumps({**library.content(found), "verify_on_site": found.unverified}))
-        return
-    print(f"{found.vendor} {found.model} ({found.role})\n{found.document}")
-    for quirk in found.quirks:
-        print(f"- {quirk}")
-    heads = ("entry", "table", "address", "printed", "type", "order", "unit", "evidence", "")
-    _print_grid(heads, [_entry_row(entry) for entry in found.entries.values()])
-    _print_doubts(found)
-
-
-@command.command("decode")
+@command.command("decode", context_settings={"ignore_unknown_options": True})
 def decode_words(
     words: Annotated[list[str], typer.Argument(metavar="WORD...")],
     register_type: Annotated[RegisterType, typer.Option("--type", help="How words make a value.")],
@@ -184,7 +168,7 @@ def decode_words(
         print(json.dumps(_decoded_json(decoded)))
     else:
         row = (_for_people(decoded), decoded.grade.value, decoded.reason)
-        _print_grid(("value", "quality", "reason"), [row])
+        print_grid(("value", "quality", "reason"), [row])
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -211,24 +195,6 @@ def _instant(text: str) -> datetime:
             f"{LAST_YEAR}, such as 2026-03-01T08:00-06:00"
         )
     return instant
-
-
-def _host_port(address: str) -> tuple[str, int]:
-    host, colon, port = address.rpartition(":")
-    if not colon:
-        host, port = address, "502"
-    is_port = re.fullmatch(r"[0-9]{1,5}", port) and 0 < int(port) < 65536
-    if not is_port or not _is_name(host):
-        raise InputError(f"{brief(address)!r} is no HOST[:PORT]; expected such as 127.0.0.1:15021")
-    return host.strip("[]"), int(port)
-
-
-def _is_name(host: str) -> bool:
-    """Whether a resolver can be asked for a host; it throws at empty and overlong labels."""
-    try:
-        return bool(host.encode("idna"))
-    except UnicodeError:
-        return False
 
 
 def _word(text: str, *, what: str) -> int:
@@ -283,7 +249,7 @@ def _as_json(shown: Shown) -> dict[str, object]:
         "table": entry.table.value,
         "address": entry.address,
         "printed": entry.printed,
-        "unit": _unit(entry),
+        "unit": unit_of(entry),
         "words": list(shown.words),
         "values": [
             {"order": order and order.value, **_decoded_json(decoded)}
@@ -294,10 +260,6 @@ def _as_json(shown: Shown) -> dict[str, object]:
     }
 
 
-def _unit(entry: Entry) -> str:
-    return "% of span" if entry.share else entry.unit_text
-
-
 def _rows(shown: Shown) -> list[tuple[str, ...]]:
     entry = shown.entry
     place = f"{entry.table.value} {entry.address} ({entry.printed})"
@@ -305,58 +267,13 @@ def _rows(shown: Shown) -> list[tuple[str, ...]]:
         return [(entry.name, place, "", "no value", "", "", shown.problem)]
     words = " ".join(f"{word:04X}" for word in shown.words[:8])
     return [
-        (entry.name, place, words, _for_people(decoded), _unit(entry), order or "", says)
+        (entry.name, place, words, _for_people(decoded), unit_of(entry), order or "", says)
         for order, decoded in shown.decoded
         for says in [_says(entry, decoded)]
     ]
 
 
 def _says(entry: Entry, decoded: Decoded) -> str:
-    code = entry.codes.get(int(decoded.value)) if decoded.value is not None else None
+    code = decoded.text if decoded.value is not None else ""
     parts = (code, decoded.reason or reasons(decoded.quality), entry.verify and "verify on site")
     return "; ".join(part for part in parts if part)
-
-
-def _list_maps(found: list[RegisterMap], *, as_json: bool) -> None:
-    if as_json:
-        rows = [
-            {
-                "name": each.name,
-                "vendor": each.vendor,
-                "model": each.model,
-                "role": each.role,
-                "entries": len(each.entries),
-                "verify_on_site": len(each.unverified),
-                "sha256": library.sha256(each),
-            }
-            for each in found
-        ]
-        print(json.dumps(rows))
-        return
-    heads = ("name", "instrument", "role", "entries", "verify on site")
-    rows_shown = [
-        (m.name, f"{m.vendor} {m.model}", m.role, str(len(m.entries)), str(len(m.unverified)))
-        for m in found
-    ]
-    _print_grid(heads, rows_shown)
-
-
-def _entry_row(entry: Entry) -> tuple[str, ...]:
-    order = entry.order or ("open" if entry.needs_order else "")
-    verify = "verify on site" if entry.verify else ""
-    place = (entry.name, entry.table.value, str(entry.address), entry.printed)
-    return (*place, entry.type.value, order, _unit(entry), entry.evidence, verify)
-
-
-def _print_doubts(found: RegisterMap) -> None:
-    for sentence in found.unverified:
-        print(sentence)
-
-
-def _print_grid(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    grid = Grid(box=None, pad_edge=False)
-    for head in heads:
-        grid.add_column(head, overflow="fold", no_wrap=head in ("register", "entry", "name"))
-    for row in rows:
-        grid.add_row(*row)
-    paper().print(grid)

@@ -8,12 +8,21 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from compliance.errors import InputError
 from compliance.model import parameters, units
+from compliance.model.endpoints import endpoint
 from compliance.records import sites
 from compliance.records import tables as t
 from compliance.rules import book
@@ -100,11 +109,20 @@ class InstrumentDocument(_Document):
 
 
 class GatewayDocument(_Document):
-    """A Modbus endpoint."""
+    """A Modbus endpoint; a serial device has its path as host, port 0 and transport serial."""
 
     name: Text
     host: Text
-    port: int = Field(gt=0, lt=65536)
+    port: int = Field(ge=0, lt=65536)
+    transport: str = "tcp"
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> GatewayDocument:
+        try:
+            endpoint(self.host, self.port, self.transport)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return self
 
 
 class PointDocument(_Document):

@@ -34,12 +34,17 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gateway:
-    """A Modbus endpoint; one connection, many unit ids behind it."""
+    """A Modbus endpoint; one connection, many unit ids behind it.
+
+    transport: how it is spoken to, as ``compliance.model.endpoints.endpoint`` reads it; a serial
+    device is its host, with port 0.
+    """
 
     id: int
     name: str
     host: str
     port: int
+    transport: str = "tcp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

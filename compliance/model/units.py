@@ -40,6 +40,12 @@ class Unit(StrEnum):
     PERCENT = "%"
     COUNT = "count"
     STATE = "state"
+    IN = "in"
+    CM = "cm"
+    L = "L"
+    CFS = "cfs"
+    V = "V"
+    K = "K"
 
 
 GALLON_M3 = Fraction("0.003785411784")
@@ -76,8 +82,14 @@ _FACTOR: dict[Unit, tuple[str, Fraction]] = {
     Unit.STATE: ("state", Fraction(1)),
     Unit.DEG_F: ("temperature", Fraction(1)),
     Unit.DEG_C: ("temperature", Fraction(9, 5)),
+    Unit.IN: ("length", Fraction(1, 12)),
+    Unit.CM: ("length", Fraction(1, 100) / _FT_M),
+    Unit.L: ("volume", Fraction(1, 1000) / GALLON_M3),
+    Unit.CFS: ("flow", 60 * _FT_M**3 / GALLON_M3),
+    Unit.V: ("potential", Fraction(1000)),
+    Unit.K: ("temperature", Fraction(9, 5)),
 }
-_OFFSET = {Unit.DEG_C: Fraction(32)}
+_OFFSET = {Unit.DEG_C: Fraction(32), Unit.K: Fraction("-459.67")}
 
 _SPELLINGS: dict[str, Unit] = {
     "su": Unit.SU,

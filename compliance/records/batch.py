@@ -6,8 +6,9 @@ database sees them: ``batch_id()`` makes it of the worker's name (21 bits of its
 worker's sequence (42 bits). A new spool starts its sequence at the milliseconds since 1970
 (``first_sequence``), so that a spool which was thrown away never repeats the keys of its past.
 
-A frame is ``header, channels, content, crc``: magic ``PTRF``, format version, counts, sequence,
-batch id and span, then one int32 for each channel, the tuples, and a CRC32 over all before it.
+A frame is ``header, channels, content, crc``: magic ``PTRF``, kind, format version, counts,
+sequence, batch id and span, then one int32 for each channel, the content, and a CRC32 over all
+before it. The content is tuples, or of a gap its cause: why readings of these channels are missing.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compliance.errors import InputError, StorageError
+from compliance.model.gaps import Gap
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Flags, Reading, Times, Values
 
@@ -43,14 +46,13 @@ EPOCH_2000_US = 946_684_800_000_000  # PostgreSQL counts from 2000
 
 MAGIC = b"PTRF"
 VERSION = 1
-_HEADER = struct.Struct(
-    ">4sHHIIQqqq"
-)  # magic, version, channels, count, length, sequence, id, span
+_HEADER = struct.Struct(">4sBBHIIQqqq")
+"""Magic, kind, version, channels, count, length, sequence, id, span."""
 _CRC = struct.Struct(">I")
 MAX_CONTENT = 64 * 1024 * 1024
 
 # One tuple with every field present: length words and values alternate, as COPY wants them.
-_TUPLE = np.dtype(
+TUPLE = np.dtype(
     [
         ("fields", ">i2"),
         ("n1", ">i4"),
@@ -105,11 +107,19 @@ class ReadingBatch:
         return len(self.at_us)
 
 
+class Kind(IntEnum):
+    """What a frame carries."""
+
+    READINGS = 0
+    GAP = 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """One group of readings on its way: COPY tuples and what the database must know of them.
 
-    span: from the first instant up to just after the last, in microseconds since 1970.
+    span: from the first instant up to just after the last, in microseconds since 1970. A gap has
+    no readings; its content is the cause, as UTF-8.
     """
 
     sequence: int
@@ -119,6 +129,7 @@ class Frame:
     since_us: int
     until_us: int
     content: bytes
+    kind: Kind = Kind.READINGS
 
     @property
     def since(self) -> datetime:
@@ -249,10 +260,10 @@ def copy_tuples(readings: ReadingBatch, *, batch: int) -> bytes:
 
     Every row is laid out in full; the bytes of NULL fields are then left out by a mask.
     """
-    rows = np.zeros(len(readings), _TUPLE)
+    rows = np.zeros(len(readings), TUPLE)
     rows["fields"] = len(COLUMNS)
     for name, length in _LENGTH_OF.items():
-        rows[length] = _TUPLE[name].itemsize
+        rows[length] = TUPLE[name].itemsize
     rows["channel_id"] = readings.channel_id
     rows["read_at"] = readings.at_us - EPOCH_2000_US
     rows["value"] = np.where(readings.has_value, readings.value, 0)
@@ -261,7 +272,7 @@ def copy_tuples(readings: ReadingBatch, *, batch: int) -> bytes:
     rows["offset_ms"] = readings.offset_ms
     rows["device_offset_ms"] = readings.device_offset_ms
     rows["batch_id"] = batch
-    keep = np.ones((len(rows), _TUPLE.itemsize), np.bool_)
+    keep = np.ones((len(rows), TUPLE.itemsize), np.bool_)
     _leave_out(rows, keep, "value", readings.has_value)
     _leave_out(rows, keep, "words", readings.has_words)
     _leave_out(rows, keep, "device_offset_ms", readings.has_device_offset)
@@ -293,10 +304,35 @@ def frame(readings: ReadingBatch, *, worker: str, sequence: int) -> Frame:
     )
 
 
+def gap_frame(gap: Gap, *, worker: str, sequence: int) -> Frame:
+    """A gap as the frame ``sequence`` of a worker."""
+    return Frame(
+        sequence=sequence,
+        batch_id=batch_id(worker, sequence),
+        count=0,
+        channels=gap.channels,
+        since_us=gap.since_us,
+        until_us=gap.until_us,
+        content=gap.cause.encode(),
+        kind=Kind.GAP,
+    )
+
+
+def gap_of(frame: Frame) -> Gap:
+    """The gap that a frame carries."""
+    return Gap(
+        channels=frame.channels,
+        since_us=frame.since_us,
+        until_us=frame.until_us,
+        cause=frame.content.decode(errors="replace"),
+    )
+
+
 def encode(frame: Frame) -> bytes:
     """A frame as bytes, checksum included."""
     head = _HEADER.pack(
         MAGIC,
+        frame.kind,
         VERSION,
         len(frame.channels),
         frame.count,
@@ -318,12 +354,12 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[Frame, int]:
     view = memoryview(data)
     if len(view) - offset < _HEADER.size:
         raise TornFrame(f"the bytes end at {len(view)}, inside the header of the frame at {offset}")
-    magic, version, n, count, length, sequence, key, since, until = _HEADER.unpack_from(
+    magic, kind, version, n, count, length, sequence, key, since, until = _HEADER.unpack_from(
         view, offset
     )
     if magic != MAGIC:
         raise BadFrame(f"no frame starts at byte {offset}: found {magic!r}, expected {MAGIC!r}")
-    if version != VERSION or length > MAX_CONTENT:
+    if version != VERSION or kind > Kind.GAP or length > MAX_CONTENT:
         raise BadFrame(f"the frame at byte {offset} has format {version} and {length} bytes")
     start = offset + _HEADER.size + 4 * n
     end = start + length
@@ -340,25 +376,6 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[Frame, int]:
         since_us=since,
         until_us=until,
         content=bytes(view[start:end]),
+        kind=Kind(kind),
     )
     return found, end + _CRC.size
-
-
-def rows(content: bytes) -> list[tuple[int | float | None, ...]]:
-    """COPY tuples as rows in the order of ``COLUMNS``; ``read_at`` in microseconds since 1970.
-
-    For tests and for looking at a quarantined frame: it goes row by row.
-    """
-    formats = [_TUPLE[name].str for name in COLUMNS]
-    found, at = [], 0
-    while at < len(content):
-        at += 2
-        row: list[int | float | None] = []
-        for kind in formats:
-            size = int.from_bytes(content[at : at + 4], "big", signed=True)
-            at += 4
-            row.append(None if size < 0 else np.frombuffer(content, kind, 1, at)[0].item())
-            at += max(size, 0)
-        row[1] = int(row[1] or 0) + EPOCH_2000_US
-        found.append(tuple(row))
-    return found

@@ -18,6 +18,10 @@ OLDEST = 150000
 DATABASE = "pretreat"
 
 
+class Unreachable(StorageError):
+    """No server answers; one may later."""
+
+
 def make_engine(url: str | URL, *, pool_size: int = 5, base_url: str = "") -> Engine:
     """An engine for a PostgreSQL address. Nothing is connected yet.
 
@@ -72,7 +76,7 @@ def _using(engine: Engine) -> Iterator[Engine]:
 def verify(engine: Engine) -> None:
     """Refuse a server that is too old or would lose what it has acknowledged.
 
-    Raises: StorageError.
+    Raises: StorageError, Unreachable among them.
     """
     try:
         with engine.connect() as db:
@@ -85,7 +89,7 @@ def verify(engine: Engine) -> None:
     except OperationalError as error:
         where = engine.url.render_as_string(hide_password=True)
         reason = str(error.orig).strip().splitlines()[0].strip() if error.orig else "no answer"
-        raise StorageError(
+        raise Unreachable(
             f"no database answers at {where} ({reason}); start it, or correct DATABASE_URL"
         ) from None
     if version < OLDEST:

@@ -104,12 +104,10 @@ def append(  # noqa: PLR0913 - a batch and its key
     key is already there does the batch go through a staging table. Returns how many are new.
     Raises: RefusedBatch when the content cannot be stored, now or later.
     """
-    key = insert(tables.batch).values(id=batch_id, worker=worker, sequence=sequence, readings=count)
-    fresh = key.on_conflict_do_nothing(index_elements=["worker", "sequence"])
     try:
-        if db.execute(fresh.returning(tables.batch.c.id)).first() is None:
+        if not first_time(db, worker=worker, sequence=sequence, batch_id=batch_id, count=count):
             return 0
-        new = _store(db, content)
+        new = store(db, content)
     except (psycopg.DataError, psycopg.IntegrityError, DataError, IntegrityError) as error:
         raise RefusedBatch(
             f"batch {sequence} of worker {worker} cannot be stored: {_first_line(error)}"
@@ -117,6 +115,13 @@ def append(  # noqa: PLR0913 - a batch and its key
     if new:
         mark_dirty(db, channels, since=since, until=until, why="batch", batch_id=batch_id)
     return new
+
+
+def first_time(db: Connection, *, worker: str, sequence: int, batch_id: int, count: int) -> bool:
+    """Note the key of a batch of ``count`` readings; False when it came before."""
+    key = insert(tables.batch).values(id=batch_id, worker=worker, sequence=sequence, readings=count)
+    fresh = key.on_conflict_do_nothing(index_elements=["worker", "sequence"])
+    return db.execute(fresh.returning(tables.batch.c.id)).first() is not None
 
 
 def mark_dirty(
@@ -140,7 +145,8 @@ def mark_dirty(
     db.execute(text("NOTIFY pretreat_dirty"))
 
 
-def _store(db: Connection, content: bytes) -> int:
+def store(db: Connection, content: bytes) -> int:
+    """Copy tuples in; how many are new. What the server then refuses is rolled back to here."""
     try:
         with db.begin_nested():
             return _copy(db, "reading", content)
@@ -179,17 +185,6 @@ def _raw(db: Connection) -> psycopg.Connection[tuple[object, ...]]:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
-
-
-def quarantine(
-    db: Connection, *, worker: str, sequence: int | None, reason: str, content: bytes
-) -> None:
-    """Keep a frame that cannot be stored, with the reason."""
-    db.execute(
-        tables.quarantine.insert().values(
-            worker=worker, sequence=sequence, reason=reason, content=content
-        )
-    )
 
 
 # -- out

@@ -188,6 +188,7 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
             t.gateway.c.name.label("gateway_name"),
             t.gateway.c.host,
             t.gateway.c.port,
+            t.gateway.c.transport,
         )
         .join(t.gateway, t.gateway.c.id == t.instrument.c.gateway_id)
         .order_by(t.instrument.c.gateway_id, t.instrument.c.unit_id)
@@ -204,6 +205,7 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
                     name=first["gateway_name"],
                     host=first["host"],
                     port=first["port"],
+                    transport=first["transport"],
                 ),
                 instruments=tuple(
                     InstrumentPlan(

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,14 +21,15 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
-from compliance.errors import InputError, SettingsError
-from compliance.model.periods import to_us
+from compliance.errors import SettingsError
+from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.units import Unit
-from compliance.records import batch, health, tables
+from compliance.records import batch, gaps, health, leases, tables, tuples
 from compliance.settings import Settings
 from ingest import backfill, worker
-from ingest.forward import Forwarder
+from ingest.forward import Forwarder, ToDatabase
+from ingest.outlet import Lane
 from ingest.spool import Spool
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
@@ -49,15 +50,16 @@ def stored(engine: Engine) -> list[float | None]:
 
 def test_the_forwarder_carries_everything_over_once(engine: Engine, tmp_path: Path) -> None:
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
-        forwarder = Forwarder(spool, engine)
+        carrier = ToDatabase(engine, worker="w")
         for start in (0, 5):
             spool.put(readings(start, 5))
             spool.commit()
-        taken = spool.take()
-        forwarder._forward(taken)  # and then it dies, before it could acknowledge
-        spool.rewind()
+        (taken,) = spool.outlet.take(Lane.BACKLOG, frames=1)
+        carrier.store([taken.frame])  # and then it dies, before it could acknowledge
+        spool.outlet.rewind()
+        forwarder = Forwarder(spool, carrier)
         forwarder.drain()
-        assert forwarder.stored == 10
+        assert forwarder.stored == 5
     assert stored(engine) == [float(s) for s in range(10)]
 
 
@@ -73,8 +75,8 @@ def test_a_damaged_frame_is_quarantined_and_the_rest_goes_on(
     content[len(content) // 2] ^= 1
     segment.write_bytes(content)
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
-        Forwarder(spool, engine).drain()
-        assert spool.backlog_bytes() == 0
+        Forwarder(spool, ToDatabase(engine, worker="w")).drain()
+        assert spool.outlet.backlog_bytes() == 0
     assert stored(engine) == [0.0, 2.0]
     with engine.connect() as db:
         (row,) = db.execute(select(tables.quarantine.c.reason, tables.quarantine.c.content))
@@ -91,7 +93,7 @@ def test_a_frame_that_the_database_refuses_is_quarantined_by_its_sequence(
         + batch.encode(batch.frame(batch.from_readings(readings(1, 1)), worker="w", sequence=6))
     )
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
-        forwarder = Forwarder(spool, engine)
+        forwarder = Forwarder(spool, ToDatabase(engine, worker="w"))
         forwarder.drain()
         assert (forwarder.stored, forwarder.quarantined) == (1, 1)
     assert stored(engine) == [1.0]
@@ -104,12 +106,13 @@ def test_a_database_that_is_away_is_waited_for(engine: Engine, tmp_path: Path) -
     with engine.begin() as db:
         db.exec_driver_sql("ALTER TABLE reading RENAME TO elsewhere")
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
-        thread = threading.Thread(target=Forwarder(spool, engine).run, args=(stop,))
+        forwarder = Forwarder(spool, ToDatabase(engine, worker="w"))
+        thread = threading.Thread(target=forwarder.run, args=(stop,))
         thread.start()
         spool.put(readings(0, 3))
         spool.commit()
         time.sleep(0.5)
-        assert spool.backlog_bytes() > 0
+        assert spool.outlet.backlog_bytes() > 0
         with engine.begin() as db:
             db.exec_driver_sql("ALTER TABLE elsewhere RENAME TO reading")
         until(lambda: stored(engine) == [0.0, 1.0, 2.0])
@@ -128,39 +131,6 @@ def test_history_is_stored_by_the_same_path_and_again_without_a_trace(engine: En
     assert stored(engine) == 3 * [None if np.isnan(v) else v for v in value]
 
 
-def test_a_historian_export_becomes_readings(tmp_path: Path) -> None:
-    path = tmp_path / "export.csv"
-    path.write_text(
-        "at,point,parameter,value,unit,quality\n"
-        "2026-07-01T00:00:00Z,MH-1,temperature,65.5,degC,good\n"
-        "2026-07-01T00:05:00Z,MH-1,temperature,,degC,missing\n"
-        "2026-07-01T00:10:00Z,MH-1,temperature,66,degC,maintenance\n"
-    )
-    target = backfill.Target(channel_id=4, unit=Unit.DEG_F)
-    history = backfill.read_export(path, {("MH-1", "temperature"): target})
-    assert history[4].value[[0, 2]] == pytest.approx([149.9, 150.8])
-    assert np.isnan(history[4].value[1])
-    assert history[4].quality.tolist() == [0, Quality.MISSING_MARK, Quality.MAINTENANCE]
-
-
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ("2026-07-01T00:00:00,MH-1,temperature,1,degC", "row 2, column at: found"),
-        ("2026-07-01T00:00:00Z,MH-9,temperature,1,degC", "row 2, column point: found"),
-        ("2026-07-01T00:00:00Z,MH-1,temperature,x,degC", "row 2, column value: found"),
-        ("2026-07-01T00:00:00Z,MH-1,temperature,1,mg/L", "row 2, column unit: found"),
-        ("2026-07-01T00:00:00Z,MH-1,temperature,1", "row 2: found 4 cells"),
-    ],
-)
-def test_a_bad_row_of_an_export_refuses_the_file(tmp_path: Path, row: str, fault: str) -> None:
-    path = tmp_path / "export.csv"
-    path.write_text(f"at,point,parameter,value,unit\n{row}\n")
-    target = backfill.Target(channel_id=4, unit=Unit.DEG_F)
-    with pytest.raises(InputError, match=fault):
-        backfill.read_export(path, {("MH-1", "temperature"): target})
-
-
 def test_a_process_beats_and_its_faults_are_kept(db) -> None:
     for n in (1, 2):
         health.beat(db, "ingest a", {"n": n})
@@ -172,11 +142,7 @@ def test_a_process_beats_and_its_faults_are_kept(db) -> None:
     ]
 
 
-def test_an_installation_without_gateways_is_said_in_one_sentence(
-    engine: Engine, tmp_path: Path
-) -> None:
-    with pytest.raises(SettingsError, match="no gateway is configured"):
-        worker.run(configured(engine, tmp_path), worker="w")
+def test_a_worker_needs_a_name_that_can_be_a_folder(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="the worker's name is '../w'"):
         worker.run(configured(engine, tmp_path), worker="../w")
 
@@ -303,8 +269,11 @@ def site(engine: Engine, home: Path, port: int) -> None:
         db.execute(insert(t.channel_cadence).values(channel_id=channel, since=AT, interval_ms=100))
 
 
-def started(engine: Engine, home: Path) -> subprocess.Popen[bytes]:
-    environment = os.environ | {"DATABASE_URL": address(engine), "PRETREAT_HOME": str(home)}
+def started(
+    engine: Engine, home: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "DATABASE_URL": address(engine), **(environment or {})}
+    environment["PRETREAT_HOME"] = str(home)
     code = "from app.commands import main; main()"
     return subprocess.Popen([sys.executable, "-c", code, "ingest", "--worker", "w"],
                             env=environment)  # fmt: skip
@@ -321,13 +290,17 @@ def spooled(home: Path) -> set[int]:
     """The instants of every whole frame that lies in the spool, accepted and synced."""
     found: set[int] = set()
     for path in (home / "spool" / "w").glob("*.seg"):
-        content, at = path.read_bytes(), 0
+        try:
+            content, at = path.read_bytes(), 0
+        except FileNotFoundError:
+            continue  # stored and freed
         while at < len(content):
             try:
                 frame, at = batch.decode(content, at)
             except batch.TornFrame:
                 break
-            found |= {row[1] for row in batch.rows(frame.content)}
+            if frame.kind is batch.Kind.READINGS:
+                found |= {row[1] for row in tuples.rows(frame.content)}
     return found
 
 
@@ -379,3 +352,58 @@ def test_killed_and_started_again_a_worker_loses_nothing_it_accepted(
         assert set(db.scalars(select(tables.reading.c.value))) == {7.12}
         assert [b.process for b in health.beats(db)] == ["ingest w"]
         assert db.scalar(select(tables.register_map.c.name)) == "test-meter"
+
+
+def test_a_worker_without_a_gateway_waits_and_polls_the_one_that_is_added(
+    engine: Engine, tmp_path: Path, meter: Meter
+) -> None:
+    process = started(engine, tmp_path)
+    until(lambda: beats(engine) == ["ingest w"])
+    assert process.poll() is None
+    site(engine, tmp_path, meter.port)
+    until(lambda: len(instants(engine)) > 3)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+    with engine.connect() as db:
+        assert leases.holders(db).popitem()[1] == (None, 2), "it has left its gateway"
+
+
+def test_without_a_database_a_worker_polls_what_it_had(
+    engine: Engine, tmp_path: Path, meter: Meter
+) -> None:
+    site(engine, tmp_path, meter.port)
+    process = started(engine, tmp_path)
+    until(lambda: len(instants(engine)) > 3)
+    process.kill()
+    process.wait()
+    known = spooled(tmp_path) | set(instants(engine))
+    nowhere = {"DATABASE_URL": "postgresql://x@127.0.0.1:9/x"}
+    process = started(engine, tmp_path, nowhere)
+    until(lambda: len(spooled(tmp_path) - known) > 3)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(10) == 0
+
+
+def test_what_a_worker_missed_while_it_was_down_is_a_gap(
+    engine: Engine, tmp_path: Path, meter: Meter
+) -> None:
+    site(engine, tmp_path, meter.port)
+    for _ in range(2):
+        process = started(engine, tmp_path)
+        before = len(instants(engine))
+        until(lambda before=before: len(instants(engine)) > before + 3)
+        process.kill()
+        process.wait()
+    found = sorted(instants(engine))
+    since, until_ = from_us(found[0]), from_us(found[-1])
+    with engine.connect() as db:
+        (channel,) = db.scalars(select(tables.channel.c.id))
+        assert len(found) < (until_ - since) / timedelta(milliseconds=100)
+        assert gaps.unexplained(db, {channel: 100}, since=since, until=until_) == {}
+        (gap,) = gaps.between(db, [channel], since=since, until=until_)
+    assert gap.cause == "worker was down"
+
+
+def beats(engine: Engine) -> list[str]:
+    with engine.connect() as db:
+        return [beat.process for beat in health.beats(db)]

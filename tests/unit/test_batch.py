@@ -13,7 +13,7 @@ from compliance.errors import InputError
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.units import Unit
-from compliance.records import batch
+from compliance.records import batch, tuples
 
 words = st.lists(st.integers(0, 0xFFFF), max_size=4).map(tuple)
 
@@ -41,7 +41,7 @@ def test_readings_survive_the_way_through_a_frame(many: list[Reading]) -> None:
     found, end = batch.decode(b"xx" + data, 2)
     assert found == made
     assert end == len(data) + 2
-    assert batch.rows(found.content) == [
+    assert tuples.rows(found.content) == [
         (
             r.channel_id,
             to_us(r.read_at),

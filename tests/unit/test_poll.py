@@ -4,113 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from compliance.errors import InputError, StorageError
-from compliance.model.parameters import Parameter
 from compliance.model.readings import Quality, Reading
-from compliance.model.register_map import RegisterMap, register_map
-from compliance.model.sites import Channel, Gateway, Instrument
-from compliance.model.units import Unit as Measure
 from compliance.records.sites import InstrumentPlan
-from ingest.poll import Watch
 from ingest.schedule import Round
 from ingest.unit import Unit
-
-
-def entry(name: str, address: int, **more: object) -> dict[str, object]:
-    return {
-        "name": name,
-        "table": "holding",
-        "address": address,
-        "printed": f"{40001 + address}",
-        "type": "uint16",
-        "unit": "s.u.",
-        "evidence": "manual",
-        **more,
-    }
-
-
-def mapped(*entries: dict[str, object]) -> RegisterMap:
-    top = {
-        "name": "test",
-        "vendor": "v",
-        "model": "m",
-        "role": "r",
-        "document": "d",
-        "sources": ["s"],
-        "quirks": [],
-        "entries": list(entries),
-    }
-    return register_map(top, file="test.yaml")
-
-
-PH = entry("ph", 0, scale="0.01", missing=[0xFFFF])
-
-
-def unit(number: int, found: RegisterMap, *, interval_ms: int = 1000, first: int = 1) -> Unit:
-    channels = tuple(
-        Channel(
-            id=first + i,
-            point_id=1,
-            instrument_id=number,
-            entry=name,
-            parameter=Parameter.PH,
-            unit=Measure.SU,
-            resolution="0.01",
-            interval_ms=interval_ms,
-            span_low=None,
-            span_high=None,
-            modulus=None,
-        )
-        for i, name in enumerate(n for n, e in found.entries.items() if e.unit is not None)
-    )
-    instrument = Instrument(
-        id=number,
-        gateway_id=1,
-        unit_id=number,
-        map_name="test",
-        order=None,
-        confirmed_by=None,
-        confirmed_at=None,
-    )
-    return Unit(InstrumentPlan(instrument=instrument, channels=channels), found)
-
-
-def watch(port: int, units: Sequence[Unit], sink: Callable) -> Watch:
-    return Watch(Gateway(id=1, name="g", host="127.0.0.1", port=port), units, sink)
-
-
-def rounds(gateway, units: Sequence[Unit], count: int) -> list[Reading]:
-    """The readings of slots 1 s, 2 s … polled as fast as they go."""
-    found: list[Reading] = []
-
-    async def poll() -> None:
-        async with gateway:
-            watching = watch(gateway.port, units, found.extend)
-            for slot in range(1, count + 1):
-                await watching.round(Round(interval=1000, slot=1000 * slot, skipped=()))
-            watching._link.close()
-
-    asyncio.run(poll())
-    return found
-
-
-def told(readings: Sequence[Reading]) -> list[float | Quality]:
-    return [r.quality if r.value is None else r.value for r in readings]
+from tests.support.polling import (
+    PH,
+    entry,
+    instrument,
+    mapped,
+    one_after_another,
+    rounds,
+    told,
+    unit,
+    watch,
+)
 
 
 def case(shared: Path, id: str) -> dict:
     cases = json.loads((shared / "cases" / "field_reports.json").read_text())
     return next(c for c in cases if c["id"] == id)
-
-
-def one_after_another(answers: Sequence[object]) -> Callable[[object], object]:
-    left = list(answers)
-    return lambda asked: left.pop(0)
 
 
 def test_ing_07_a_sensor_fault_is_missing_and_never_the_last_good_value(scripted, shared) -> None:
@@ -124,7 +43,7 @@ def test_ing_07_a_sensor_fault_is_missing_and_never_the_last_good_value(scripted
 
 
 def test_ing_09_a_busy_instrument_is_asked_again_and_never_stored_as_zero(scripted) -> None:
-    gateway = scripted(one_after_another([[740], 6, 6, [750], 6, [760]]))
+    gateway = scripted(one_after_another([[740], 6, 6, 6, [750], 6, 6, [760]]))
     readings = rounds(gateway, [unit(2, mapped(PH))], 4)
     assert told(readings) == [7.4, Quality.EXCEPTION, 7.5, 7.6]
 
@@ -159,7 +78,7 @@ def test_ing_15_a_vanished_gateway_leaves_a_marked_gap_and_is_back_at_once(scrip
             await watching.round(Round(interval=1000, slot=1000 * number, skipped=()))
 
         async with gateway:
-            watching = watch(gateway.port, [device], found.extend)
+            watching = watch(gateway.endpoint, [device], found.extend)
             await slot(1)
             gateway.script = lambda a: None  # half open: nothing comes, nothing is closed
             for number in (2, 3, 4):
@@ -167,7 +86,7 @@ def test_ing_15_a_vanished_gateway_leaves_a_marked_gap_and_is_back_at_once(scrip
             gateway.script = lambda a: [713]
             for number in (5, 6):
                 await slot(number)
-            watching._link.close()
+            watching.close()
 
     asyncio.run(poll())
     assert told(found) == [7.12, *[Quality.NO_ANSWER] * 3, 7.13, 7.13]
@@ -218,9 +137,9 @@ def test_missed_slots_are_flagged_not_read(scripted) -> None:
 
     async def poll() -> None:
         async with scripted(lambda a: [712]) as gateway:
-            watching = watch(gateway.port, [unit(2, mapped(PH))], found.extend)
+            watching = watch(gateway.endpoint, [unit(2, mapped(PH))], found.extend)
             await watching.round(Round(interval=1000, slot=3000, skipped=(1000, 2000)))
-            watching._link.close()
+            watching.close()
 
     asyncio.run(poll())
     assert told(found) == [Quality.NOT_READ, Quality.NOT_READ, 7.12]
@@ -237,11 +156,11 @@ def test_a_spool_that_refuses_does_not_end_the_polling(scripted) -> None:
 
     async def poll() -> dict[str, str]:
         async with scripted(lambda a: [712]) as gateway:
-            watching = watch(gateway.port, [unit(2, mapped(PH))], full_once)
+            watching = watch(gateway.endpoint, [unit(2, mapped(PH))], full_once)
             await watching.round(Round(interval=1000, slot=1000, skipped=()))
             faults = watching.faults
             await watching.round(Round(interval=1000, slot=2000, skipped=()))
-            watching._link.close()
+            watching.close()
             return faults
 
     assert asyncio.run(poll()) == {"spool": "full"}
@@ -254,7 +173,7 @@ def test_it_keeps_the_grid_of_the_clock(scripted) -> None:
     async def poll() -> None:
         async with scripted(lambda a: [712]) as gateway:
             device = unit(2, mapped(PH), interval_ms=100)
-            task = asyncio.create_task(watch(gateway.port, [device], found.extend).run())
+            task = asyncio.create_task(watch(gateway.endpoint, [device], found.extend).run())
             while len(found) < 4:
                 await asyncio.sleep(0.02)
             task.cancel()
@@ -269,14 +188,5 @@ def test_a_channel_without_its_entry_is_refused_by_name() -> None:
     found = mapped(PH)
     planned = unit(2, found)
     channel = planned.signals[0].channel
-    instrument = Instrument(
-        id=1,
-        gateway_id=1,
-        unit_id=2,
-        map_name="test",
-        order=None,
-        confirmed_by=None,
-        confirmed_at=None,
-    )
     with pytest.raises(InputError, match=r"no entry 'ph'; expected one of orp"):
-        Unit(InstrumentPlan(instrument=instrument, channels=(channel,)), mapped(entry("orp", 3)))
+        Unit(InstrumentPlan(instrument=instrument(2), channels=(channel,)), mapped(entry("orp", 3)))

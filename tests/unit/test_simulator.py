@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from app import commands
+from compliance.model.endpoints import Endpoint
 from compliance.model.periods import to_us
 from compliance.model.register_map import Order, Table
 from ingest import commission, library, scenario
@@ -141,7 +142,7 @@ def test_a_port_in_use_is_one_sentence():
 
 def test_a_share_of_a_span_and_a_total_of_32_bits_are_the_scenario_s():
     async def visit(base: int) -> list[commission.Shown]:
-        async with Link("127.0.0.1", base + MH3, timeout=5) as link:
+        async with Link(Endpoint(host="127.0.0.1", port=base + MH3), 5) as link:
             found = library.load("siemens-hydroranger200")
             return list(await commission.read_unit(link, 1, found, order=Order.CDAB))
 
@@ -158,7 +159,7 @@ def test_a_share_of_a_span_and_a_total_of_32_bits_are_the_scenario_s():
 
 def test_every_order_is_shown_where_map_and_reader_leave_it_open():
     async def visit(base: int) -> list[commission.Shown]:
-        async with Link("127.0.0.1", base + MH1, timeout=5) as link:
+        async with Link(Endpoint(host="127.0.0.1", port=base + MH1), 5) as link:
             return list(await commission.read_unit(link, 2, library.load("eh-liquiline-cm44x")))
 
     shown = {each.entry.name: each for each in simulated(visit)}  # type: ignore[attr-defined]
@@ -171,7 +172,7 @@ def test_every_order_is_shown_where_map_and_reader_leave_it_open():
 
 def test_a_silent_unit_is_no_answer_and_a_scan_passes_it_by():
     async def visit(base: int) -> object:
-        async with Link("127.0.0.1", base + MH13, timeout=0.3) as link:
+        async with Link(Endpoint(host="127.0.0.1", port=base + MH13), 0.3) as link:
             with pytest.raises(NoAnswer):
                 await link.read(2, Block(table=Table.HOLDING, address=0, count=1, entries=()))
             return await commission.scan(link, (1, 2, 3))

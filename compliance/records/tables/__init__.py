@@ -9,7 +9,10 @@ from compliance.records.tables.edge import (
     endpoint,
     fault,
     heartbeat,
+    lease,
     outbox,
+    token,
+    worker,
 )
 from compliance.records.tables.findings import (
     act,
@@ -35,7 +38,7 @@ from compliance.records.tables.places import (
     plant,
     register_map,
 )
-from compliance.records.tables.readings import batch, day_fact, dirty, quarantine, reading
+from compliance.records.tables.readings import batch, day_fact, dirty, gap, quarantine, reading
 from compliance.records.tables.samples import result, sample, upload
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "batch",
     "day_fact",
     "dirty",
+    "gap",
     "quarantine",
     "reading",
     "result",
@@ -75,8 +79,11 @@ __all__ = [
     "fault",
     "heartbeat",
     "idempotency_key",
+    "lease",
     "outbox",
     "person",
     "session",
     "signin_failure",
+    "token",
+    "worker",
 ]

@@ -1,8 +1,9 @@
-"""Events, receivers and deliveries; signs of life and faults of processes."""
+"""Events, receivers and deliveries; signs of life and faults of processes; workers and leases."""
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Column,
     ForeignKey,
@@ -74,4 +75,29 @@ fault = Table(
     at("at", now=True),
     Column("process", Text, nullable=False),
     Column("what", Text, nullable=False),
+)
+worker = Table(
+    "worker",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("spool", Text, nullable=False),  # the id of its spool: one name, one spool
+    at("seen_at", now=True),
+)
+lease = Table(
+    "lease",
+    metadata,
+    Column("gateway_id", ForeignKey("gateway.id", ondelete="CASCADE"), primary_key=True),
+    Column("worker", Text),  # NULL: nobody's
+    Column("epoch", BigInteger, nullable=False, server_default="0"),  # how often it changed hands
+    at("since", now=True),
+)
+token = Table(
+    "token",
+    metadata,
+    pk(),
+    Column("worker", Text, nullable=False, unique=True),
+    Column("sha256", Text, nullable=False, unique=True),
+    Column("points", ARRAY(Integer), nullable=False),  # the monitoring points it may send for
+    at("made_at", now=True),
+    at("revoked_at", nullable=True),
 )

@@ -67,6 +67,7 @@ gateway = Table(
     Column("name", Text, nullable=False, unique=True),
     Column("host", Text, nullable=False),
     Column("port", Integer, nullable=False),
+    Column("transport", Text, nullable=False, server_default="tcp"),
     UniqueConstraint("host", "port"),
 )
 instrument = Table(

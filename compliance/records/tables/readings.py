@@ -11,6 +11,7 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     Numeric,
@@ -65,6 +66,19 @@ quarantine = Table(
     Column("reason", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
     at("at", now=True),
+)
+gap = Table(
+    "gap",
+    metadata,
+    pk(),
+    Column("channels", ARRAY(Integer), nullable=False),
+    at("since"),
+    at("until"),
+    Column("cause", Text, nullable=False),
+    Column("worker", Text, nullable=False),  # who noted it
+    at("noted_at", now=True),
+    Index("ix_gap_channels", "channels", postgresql_using="gin"),
+    Index("ix_gap_until", "until"),
 )
 day_fact = Table(
     "day_fact",

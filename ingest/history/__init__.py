@@ -1,0 +1,1 @@
+"""History from exports: surveyed, its cadence declared, then stored part by part."""
