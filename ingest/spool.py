@@ -73,6 +73,7 @@ class Spool:
         self.worker = worker
         self.accepted = 0
         self.level = Level.ROOMY
+        self.state = ""  # why nothing is accepted at the moment
         self.synced = threading.Event()  # set after each commit
         self.thinner = Thinner()
         self._folder, self._segment_bytes, self._sync = folder, segment, sync
@@ -192,9 +193,9 @@ class Spool:
             except Exception as error:  # whatever it was, what waits must not be lost by it
                 self._keep_waiting(many, gaps, refused)
                 reason = error.strerror if isinstance(error, OSError) else repr(error)
-                raise SpoolFailed(
-                    f"the spool {self._folder} cannot be written: {reason}"
-                ) from error
+                self.state = f"the spool {self._folder} cannot be written: {reason}"
+                raise SpoolFailed(self.state) from error
+            self.state = ""
             self.accepted += accepted
         self.synced.set()
         return accepted

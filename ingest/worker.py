@@ -152,16 +152,18 @@ def _line(spool: Spool, carrier: Carrier) -> Iterator[Line]:
         stop.set()
         committing.join()
         _try_commit(spool)
-        _wait_until_forwarded(spool)
+        _wait_until_forwarded(line)
         done.set()
         spool.synced.set()
         forwarding.join(LAST_WORDS_SECONDS / 2)
 
 
-def _wait_until_forwarded(spool: Spool) -> None:
+def _wait_until_forwarded(line: Line) -> None:
     """Give the last readings a moment to reach the database; else they wait in the spool."""
     deadline = time.monotonic() + LAST_WORDS_SECONDS
-    while spool.outlet.backlog_bytes() and time.monotonic() < deadline:
+    while time.monotonic() < deadline and not line.forwarder.state:
+        if not line.spool.outlet.backlog_bytes():
+            return
         time.sleep(0.02)
 
 
@@ -241,13 +243,25 @@ async def _follow(holdings: asyncio.Queue[Holding], shift: Shift, clerk: Clerk, 
 async def _beat(shift: Shift, line: Line, clerk: Clerk) -> None:
     """Tell how the worker is, and notice when nothing ran for long."""
     wall, steady = time.time(), time.monotonic()
+    worry = (False, Level.ROOMY)
     while True:
         clerk.report(_detail(shift, line))
+        worry = _alarm(line.spool, clerk, worry)
         await asyncio.sleep(BEAT_SECONDS)
         late, ran = time.time() - wall, time.monotonic() - steady
         if late > HELD_UP_SECONDS or late - ran > CLOCK_SET_SECONDS:
             shift.held_up(since_us=int(wall * 1e6), until_us=int((wall + late) * 1e6))
         wall, steady = wall + late, steady + ran
+
+
+def _alarm(spool: Spool, clerk: Clerk, before: tuple[bool, Level]) -> tuple[bool, Level]:
+    """Have it written down when the spool fails, or fills up beyond another mark."""
+    worry = (bool(spool.state), spool.level)
+    if spool.state and not before[0]:
+        clerk.fault(spool.state)
+    elif spool.level > before[1]:
+        clerk.fault(f"the spool of {spool.worker} is over {spool.level} % full")
+    return worry
 
 
 def _detail(shift: Shift, line: Line) -> dict[str, object]:
@@ -259,6 +273,7 @@ def _detail(shift: Shift, line: Line) -> dict[str, object]:
         "quarantined": line.forwarder.quarantined,
         "backlog_bytes": line.spool.outlet.backlog_bytes(),
         "spool_percent": int(line.spool.level),
+        "spool": line.spool.state,
         "forwarder": line.forwarder.state,
         "states": shift.states,
     }

@@ -159,7 +159,7 @@ def print_report(content: Mapping[str, Any]) -> None:
     """The report for people."""
     console = Console(soft_wrap=True)
     _print_files(console, content)
-    channels = Table(title="Channels", title_justify="left", box=SIMPLE_HEAD)
+    channels = Table(title="Channels", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("channel", "readings", "from", "to", "each", "cadence"):
         channels.add_column(heading, no_wrap=True)
     for row in content["channels"]:
@@ -182,7 +182,7 @@ def print_report(content: Mapping[str, Any]) -> None:
 
 
 def _print_files(console: Console, content: Mapping[str, Any]) -> None:
-    files = Table(title="Files", title_justify="left", box=SIMPLE_HEAD)
+    files = Table(title="Files", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     names = ("rows", "new", "present", "repeated", "conflicts", "rejected")
     for heading in ("file", *names):
         files.add_column(heading, no_wrap=True)

@@ -54,7 +54,7 @@ def declare(db: Connection, channel_id: int, span: Span, *, firmly: bool) -> str
         return LEFT
     added = changes(standing, span, after=in_force(known, span.end))
     cadences.write(db, channel_id, removed=void, added=added)
-    return "declared" if added or void else "in force already"
+    return "declared" if added or void else "in force"
 
 
 def _would_hide(db: Connection, channel_id: int, known: Known, span: Span) -> bool:

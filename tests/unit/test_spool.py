@@ -82,7 +82,7 @@ def test_readings_come_out_in_the_order_they_went_in(tmp_path: Path) -> None:
         assert drained(spool) == [6]
 
 
-def test_what_is_not_acknowledged_comes_again_after_a_restart(tmp_path: Path) -> None:
+def test_t27_only_what_is_not_acknowledged_comes_again_after_a_restart(tmp_path: Path) -> None:
     filled(tmp_path, frames=3)
     with opened(tmp_path) as spool:
         spool.outlet.ack(Lane.BACKLOG, one(spool))
@@ -158,7 +158,7 @@ def test_a_torn_tail_is_cut_and_every_whole_frame_read(cut: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(at=st.integers(0, 10_000), bit=st.integers(0, 7))
-def test_a_flipped_bit_costs_one_frame_which_is_handed_over_with_its_reason(
+def test_t27_a_flipped_bit_costs_one_frame_which_is_handed_over_with_its_reason(
     at: int, bit: int
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
@@ -242,7 +242,7 @@ def written(spool: Spool, *starts: int, each: int = 3) -> None:
         spool.commit()
 
 
-def test_after_an_outage_what_is_new_overtakes_the_backlog(tmp_path: Path) -> None:
+def test_t27_after_an_outage_what_is_new_overtakes_the_backlog(tmp_path: Path) -> None:
     with opened(tmp_path) as spool:
         written(spool, 0, 3, 6)
         written(spool, 1000, each=1)
