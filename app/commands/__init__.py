@@ -21,26 +21,33 @@ COMMANDS = {
     "demo": "everything from nothing, with two sample cities and simulated manholes",
     "serve": "the web process",
     "work": "the evaluation loop, queued jobs and webhook deliveries",
-    "ingest": "one worker that polls gateways",
+    "ingest": "one worker that polls its share of the gateways",
     "token": "what remote sites show at the door: add, list, revoke",
     "migrate": "bring the database schema up to date",
-    "import": "write cities, users, points and instruments from a site document",
+    "import": "a site document (SITE.yaml), or history from historian exports (READINGS.csv …)",
     "user": "people who may sign in",
     "check": "what the rulebooks find in a historian export",
     "rules": "rulebooks: list, show",
     "billing": "bill runs over accounts",
     "lab": "what an upload of a laboratory file would do",
-    "modbus": "simulate, read, decode, maps: instruments and their registers",
+    "modbus": "simulate, scan, read, decode, totalize, maps: instruments and their registers",
     "faults": "kill, starve and mislead a real installation, and count what is lost",
     "bench": "measured speed beside a peer, in the same run",
 }
 
 HIDDEN = {"seed": "fill a fresh database with the demo's history"}
-MODULES = {"import": "import_site"}
-"""Where a module cannot bear its command's name."""
+SITE_DOCUMENT = (".yaml", ".yml")
 
 UNUSABLE, INTERRUPTED, CLOSED_PIPE = 2, 130, 141
 _LONGEST_REASON = 300
+
+
+def _module(command: str) -> str:
+    """Where a command lies: ``import`` reads a site document, or a historian's exports."""
+    if command != "import":
+        return command
+    is_site = any(word.endswith(SITE_DOCUMENT) for word in sys.argv[2:])
+    return "import_site" if is_site else "import_history"
 
 
 class Lazy(TyperGroup):
@@ -60,7 +67,7 @@ class Lazy(TyperGroup):
     def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperGroup | TyperCommand | None:  # type: ignore[override]
         if cmd_name not in COMMANDS | HIDDEN:
             return None
-        module = importlib.import_module(f"app.commands.{MODULES.get(cmd_name, cmd_name)}")
+        module = importlib.import_module(f"app.commands.{_module(cmd_name)}")
         command: TyperGroup | TyperCommand = typer.main.get_command(module.command)  # type: ignore[assignment]
         command.name = cmd_name
         command.help = command.help or (COMMANDS | HIDDEN)[cmd_name]

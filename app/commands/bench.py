@@ -13,7 +13,7 @@ import typer
 from app.commands.modbus_maps import print_grid
 from ingest import bench_decode
 
-command = typer.Typer(no_args_is_help=True)
+command = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 class Size(StrEnum):

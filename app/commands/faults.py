@@ -21,7 +21,7 @@ from app.faults.verdict import Row
 from compliance.model.periods import to_us
 from ingest import plant
 
-command = typer.Typer()
+command = typer.Typer(add_completion=False)
 
 SETTLED = timedelta(seconds=1)
 """Slots younger than this may still be on their way."""

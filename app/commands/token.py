@@ -16,7 +16,7 @@ from compliance.records import schema, tokens
 from compliance.records.engine import opened
 from compliance.settings import load
 
-command = typer.Typer(no_args_is_help=True)
+command = typer.Typer(no_args_is_help=True, add_completion=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Worker = Annotated[str, typer.Option(help="The remote worker's name; no other worker may have it.")]

@@ -215,7 +215,7 @@ def _site(size: Size, ports: Sequence[int]) -> dict[str, object]:
         "slug": "faults",
         "name": "Fault run",
         "zone": "America/Chicago",
-        "rulebooks": [],
+        "rulebooks": ["federal"],
         "control_authority": "none",
         "ordinance_authority": "none",
         "billing_authority": "none",

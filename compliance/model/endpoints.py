@@ -9,6 +9,7 @@ from enum import StrEnum
 from urllib.parse import parse_qsl
 
 from compliance.errors import InputError
+from compliance.model.faults import brief
 from compliance.model.wire import Protocol
 
 BAUD = 19200
@@ -118,12 +119,21 @@ def parse(address: str) -> Endpoint:
         return endpoint(device, 0, f"serial?{query}")
     place, _, query = address.partition("?")
     found = re.fullmatch(r"(?:([a-z+]+)://)?(\[[^\]]+\]|[^:/\s]+)(?::(\d{1,5}))?", place)
-    if found is None or found[1] not in (None, "tcp", "rtu+tcp", "ascii+tcp"):
-        raise InputError(f"{address!r} is no address of a gateway; {_EXPECTED}")
+    kinds = (None, "tcp", "rtu+tcp", "ascii+tcp")
+    if found is None or found[1] not in kinds or not _is_name(found[2].strip("[]")):
+        raise InputError(f"{brief(address)!r} is no address of a gateway; {_EXPECTED}")
     port = int(found[3] or 502)
     if not 0 < port < 65536:
-        raise InputError(f"{address!r} has port {port}; {_EXPECTED}")
+        raise InputError(f"{brief(address)!r} has port {port}; {_EXPECTED}")
     return endpoint(found[2].strip("[]"), port, f"{found[1] or 'tcp'}?{query}")
+
+
+def _is_name(host: str) -> bool:
+    """Whether a resolver can be asked for a host; it throws at empty and overlong labels."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def _options(query: str, kind: Transport, text: str) -> dict[str, str]:
