@@ -194,8 +194,7 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
         .order_by(t.instrument.c.gateway_id, t.instrument.c.unit_id)
     ).mappings()
     plans = []
-    polled_rows = [row for row in rows if row["id"] in by_instrument]
-    for gateway_id, group in groupby(polled_rows, key=lambda row: row["gateway_id"]):
+    for gateway_id, group in groupby(rows, key=lambda row: row["gateway_id"]):
         members = list(group)
         first = members[0]
         plans.append(

@@ -15,7 +15,7 @@ import pytest
 import typer.main
 
 from app import commands
-from app.commands import COMMANDS, HIDDEN, MODULES, main
+from app.commands import COMMANDS, HIDDEN, _module, main
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -75,7 +75,7 @@ def test_a_reader_that_leaves_ends_it_quietly(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("name", [*COMMANDS, *HIDDEN])
 def test_no_command_offers_to_install_a_completion(name: str) -> None:
-    module = importlib.import_module(f"app.commands.{MODULES.get(name, name)}")
+    module = importlib.import_module(f"app.commands.{_module(name)}")
     options = {
         option for one in typer.main.get_command(module.command).params for option in one.opts
     }
