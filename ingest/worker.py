@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 
 import structlog
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from compliance.errors import SettingsError
 from compliance.records import schema
@@ -118,8 +119,8 @@ def _database(settings: Settings) -> Iterator[Engine]:
         try:
             verify(engine)
             schema.require(engine)
-        except Unreachable as error:
-            log.warning("database", state=str(error))
+        except (Unreachable, OperationalError) as error:
+            log.warning("database", state=str(error).partition("\n")[0])
         yield engine
     finally:
         engine.dispose()

@@ -16,11 +16,11 @@ from compliance.records import gaps, readings, sites
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of the table. All but the first three and ``slowest`` count readings or slots.
+    """One line of the table. All but the first three and ``longest`` count readings or slots.
 
     twice: stored under one key twice; lost: accepted, not stored; changed: stored with another
     value; invented: stored, never accepted; poisoned: a liar's word, or one answer under two slots;
-    missing: slots without a reading; unexplained: those of them without a gap either; slowest: the
+    missing: slots without a reading; unexplained: those of them without a gap either; longest: the
     longest time without any reading of a channel, in seconds.
     """
 
@@ -36,7 +36,7 @@ class Row:
     poisoned: int
     missing: int
     unexplained: int
-    slowest: float
+    longest: float
 
     @property
     def is_sound(self) -> bool:
@@ -87,7 +87,9 @@ def judge(  # noqa: PLR0913 - what happened, and when
         poisoned=sum(_poisoned(one, poison) for one in series.values()),
         missing=max(0, slots - len(stored.keys)),
         unexplained=sum(map(len, unexplained.values())),
-        slowest=round(max((_longest(one) for one in series.values()), default=0.0), 1),
+        longest=round(
+            max((_longest(one, since, until) for one in series.values()), default=0.0), 1
+        ),
     )
 
 
@@ -116,8 +118,10 @@ def _poisoned(series: Series, poison: float) -> int:
     return lies + int(np.sum(np.diff(values[values < poison]) <= 0))
 
 
-def _longest(series: Series) -> float:
-    return float(np.max(np.diff(series.at_us), initial=0)) / 1e6
+def _longest(series: Series, since: datetime, until: datetime) -> float:
+    """Seconds without a reading, the edges of the span included."""
+    edges = np.concatenate([[to_us(since)], series.at_us, [to_us(until)]])
+    return float(np.max(np.diff(edges))) / 1e6
 
 
 def now() -> datetime:
