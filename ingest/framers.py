@@ -7,6 +7,7 @@ the reason in ``fault``; an answer to another question is skipped and counted.
 from __future__ import annotations
 
 import struct
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,8 +111,9 @@ class Checked(FramerBase):
             answer = self._told(taken, exp_tid)
         return len(data), answer
 
+    @abstractmethod
     def _take(self, data: bytes) -> Taken:
-        raise NotImplementedError
+        """Cut the first frame, or bytes that can be none, off what has come."""
 
     def _told(self, taken: Taken, transaction: int) -> ModbusPDU | None:
         """What a frame, or bytes that are none, mean for who asked; None: nothing."""

@@ -132,6 +132,7 @@ class DatabaseOffice:
         """The worker ends: its gateways are free."""
         with self._engine.begin() as db:
             leases.leave(db, self._worker)
+            health.farewell(db, self._process)
 
 
 class Clerk:

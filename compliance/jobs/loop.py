@@ -72,6 +72,15 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             log.exception("evaluation failed")
             note(engine, f"{type(error).__name__}: {error}")
             stop.wait(LONGEST_WAIT)
+    _leave(engine)
+
+
+def _leave(engine: Engine) -> None:
+    try:
+        with engine.begin() as db:
+            health.farewell(db, NAME)
+    except OperationalError:
+        log.warning("the database is away at the end")
 
 
 def _wait(listening: psycopg.Connection[tuple[object, ...]]) -> None:

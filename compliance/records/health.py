@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from compliance.records import tables
@@ -39,6 +39,11 @@ def beat(db: Connection, process: str, detail: Mapping[str, Any]) -> None:
             index_elements=["process"], set_={"at": func.now(), "detail": row.excluded.detail}
         )
     )
+
+
+def farewell(db: Connection, process: str) -> None:
+    """A process ends as it should: nobody waits for its next beat."""
+    db.execute(delete(tables.heartbeat).where(tables.heartbeat.c.process == process))
 
 
 def beats(db: Connection) -> tuple[Beat, ...]:
