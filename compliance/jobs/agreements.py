@@ -26,7 +26,6 @@ log = structlog.get_logger(__name__)
 
 PROCESS = "work"
 LONGEST_FAULT = 500
-DEFAULT_FACTOR = Decimal("8.34")
 EVENT = {Reach.APPROACHING: "trigger.approaching", Reach.REACHED: "trigger.reached"}
 
 
@@ -133,13 +132,16 @@ def _design(plant: sites.Plant) -> Design:
 
 
 def _factor(city: sites.City, day: date) -> Decimal:
-    """The pound factor of the city's text; 8.34 where no text that binds there gives one."""
+    """The pound factor of the rulebooks that bind in a city.
+
+    Raises: InsufficientData when none has one: a number of law is never ours.
+    """
     for name in city.rulebooks:
         for rule in book.book(name).of(FactorRule):
             version = book.book(name).in_force(rule.id, day)
             if isinstance(version, FactorVersion):
                 return version.factor
-    return DEFAULT_FACTOR
+    raise InsufficientData(f"no rulebook that binds in {city.name} has a pound factor")
 
 
 def _note(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -63,16 +62,6 @@ class Evidence:
     calibration_before: Calibration | None = None
     calibration_after: Calibration | None = None
     register_map: MapRecord | None = None
-
-
-def digest(series: Series) -> str:
-    """SHA-256 of readings: instants, values and qualities as little-endian 64-bit words."""
-    parts = (
-        series.at_us.astype("<i8"),
-        series.value.astype("<f8"),
-        series.quality.astype("<i8"),
-    )
-    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
 
 def flagged(series: Series) -> int:
