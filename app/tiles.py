@@ -11,7 +11,7 @@ from typing import Any
 from app.limits import Bound, position
 from app.templating import number, parameter_shown, unit_shown
 from app.wording import Name
-from compliance.judging.excursions import SILENT_INTERVALS
+from compliance.model.folds import SILENT_INTERVALS
 from compliance.model.parameters import Parameter
 from compliance.model.readings import Grade, grade, reasons
 from compliance.records.places import Signal

@@ -9,7 +9,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from app.templating import duration, parameter_shown, unit_shown, within
-from compliance.jobs.evaluate import REJOIN_US
+from compliance.judging.refold import REJOIN_US
 from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
 

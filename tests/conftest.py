@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def template(server: embedded.Server) -> str:
 @pytest.fixture
 def engine(server: embedded.Server, template: str) -> Iterator[Engine]:
     """A migrated database of one's own."""
+    with _own_database(server, template) as made:
+        yield made
+
+
+@pytest.fixture
+def engine_too(server: embedded.Server, template: str) -> Iterator[Engine]:
+    """A second such database, to compare with."""
+    with _own_database(server, template) as made:
+        yield made
+
+
+@contextmanager
+def _own_database(server: embedded.Server, template: str) -> Iterator[Engine]:
     name = f"test_{os.getpid()}_{next(_serial)}"
     server.copy_database(name, template=template)
     made = make_engine(server.url(name))

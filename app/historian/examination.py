@@ -14,10 +14,10 @@ import numpy as np
 from app.historian.exports import FileSeries, ReadingFile
 from compliance.errors import InputError, NotInForce
 from compliance.judging import slugs
-from compliance.judging.excursions import SILENT_INTERVALS
 from compliance.judging.judge import Origin, edges, judge_series, usable
 from compliance.model.faults import brief
 from compliance.model.findings import Authority, Exceedance
+from compliance.model.folds import SILENT_INTERVALS
 from compliance.model.parameters import Parameter
 from compliance.model.periods import day_of, from_us
 from compliance.model.readings import Series

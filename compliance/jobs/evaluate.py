@@ -1,54 +1,54 @@
 """The evaluation of what is new: dirty channels folded through the limits of their city.
 
-One transaction takes dirty marks, reads, decides and writes: facts, detections, events. A batch in
-order folds from the last state; a late or corrected reading folds its channel anew by the very same
-step, and facts no longer found are withdrawn in the open. Live, late and re-run data have one path.
+One transaction takes dirty marks, reads, decides and writes: facts, detections, events. Most
+channels have nothing beyond a limit and nothing open: they are looked at together, and write
+nothing. The others are folded one by one (``jobs/refold.py``). Live, late, corrected and re-run
+data have one path.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from functools import lru_cache
 
 from sqlalchemy import Connection, Engine
 
 from compliance.errors import ComplianceError
-from compliance.jobs.facts import Found, Judged, Sieve, withdraw, write
+from compliance.jobs.facts import Judged, Sieve
+from compliance.jobs.refold import PATIENCE, Task, fold
 from compliance.judging import judge
-from compliance.judging.excursions import FoldState, step
+from compliance.judging.refold import Under, quiet
 from compliance.judging.slugs import SCREENED
-from compliance.model.findings import Kind
-from compliance.model.periods import Window, to_us
-from compliance.model.readings import Series
+from compliance.model.folds import Kept
+from compliance.model.parameters import Parameter
+from compliance.model.periods import to_us
+from compliance.model.readings import Series, joined
 from compliance.model.sites import Channel
-from compliance.records import dirt, findings, health, readings, sites
+from compliance.model.units import Unit
+from compliance.records import dirt, health, readings, sites, states
 from compliance.rules import book
 from compliance.rules.schema import Judge, LimitRule, SampleSource
 
-REJOIN_US = 300_000_000
-"""Two excursions of one side nearer than this are one event (``contracts.md``, ``--rejoin``)."""
-PATIENCE = timedelta(seconds=10)
-"""How late a reading may come before an open event of a silent channel is taken to have ended; one
-that comes later still folds its channel anew."""
-
+__all__ = ["CANNOT_JUDGE", "PATIENCE", "evaluate", "limits_of"]
 
 CANNOT_JUDGE = (ComplianceError, ArithmeticError, ValueError, LookupError)
 """What one channel's data, rules or papers can raise; a broken database is another matter."""
 
+TOGETHER = 500
+"""Channels read by one query."""
+NEAR = timedelta(hours=2)
+"""Channels whose news lie in so short a time are looked at together."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One channel to fold under one limit, from the state at ``since`` up to ``until``."""
+class _Touched:
+    """A channel with news, or with something open; mark: None without news."""
 
     channel: Channel
     place: sites.Place
-    rule: LimitRule
-    state: FoldState
-    effective: str  # the version that the state belongs to; empty: none yet
-    since: datetime
-    until: datetime
-    late: bool
+    mark: dirt.Mark | None
 
 
 def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False) -> Judged:
@@ -59,129 +59,161 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
     """
     with engine.begin() as db:
         marks = dirt.take(db, why=dirt.FAILED if again else None)
-        touched = sorted({*marks, *dirt.unsettled(db, kind=Kind.EXCEEDANCE)})
-        if not touched:
+        ids = sorted({*marks, *states.open_channels(db)})
+        if not ids:
             return Judged()
-        dirt.lock(db, touched)
+        dirt.lock(db, ids)
         channels = {channel.id: channel for channel in sites.channels(db)}
         places = sites.places(db)
-        for_slugs = {c: mark for c, mark in marks.items() if places[c].parameter in SCREENED}
+        for_slugs = {c: mark.rounded() for c, mark in marks.items() if _is_screened(places[c])}
         dirt.put(db, for_slugs, why=dirt.SLUG)
-        judged = Judged()
-        sieve = Sieve(db, now=now, release=release)
-        for channel_id in touched:
-            mark = marks.get(channel_id)
-            try:
-                with db.begin_nested():
-                    judged += _judge(sieve, channels[channel_id], places[channel_id], mark=mark)
-            except CANNOT_JUDGE as error:
-                _set_aside(db, places[channel_id], mark, error)
-    return judged
+        touched = [
+            _Touched(channel=channels[each], place=places[each], mark=marks.get(each))
+            for each in ids
+        ]
+        return _judge(Sieve(db, now=now, release=release), touched)
 
 
-def _judge(sieve: Sieve, channel: Channel, place: sites.Place, *, mark: dirt.Mark | None) -> Judged:
-    """Fold one channel under every limit that binds it, and keep the states."""
+def _is_screened(place: sites.Place) -> bool:
+    return place.parameter in SCREENED
+
+
+def _judge(sieve: Sieve, touched: Sequence[_Touched]) -> Judged:
+    """Look at the channels in groups; fold those of each group that need it."""
     judged = Judged()
-    for rule in limits_of(place):
-        kept = findings.states(sieve.db, rule.id, [channel.id]).get(channel.id)
-        piece = _piece(
-            sieve.db, rule, channel=channel, place=place, kept=kept, mark=mark, now=sieve.now
-        )
-        if piece is not None:
-            state, done = _fold(sieve.db, piece, sieve)
-            findings.keep_states(sieve.db, rule.id, {channel.id: (piece.until, state)})
-            judged += done
+    kept = states.last(sieve.db, [one.channel.id for one in touched])
+    for group in _groups(touched):
+        calm: set[int] = set()
+        if group[0].mark is not None:
+            try:
+                calm, seen = _calm(sieve.db, group, kept)
+                judged += Judged(readings=seen)
+            except CANNOT_JUDGE:
+                calm = set()  # each for itself then shows whose it is
+        for one in group:
+            if one.channel.id not in calm:
+                judged += _fold_one(sieve, one, kept)
     return judged
 
 
-def _set_aside(
-    db: Connection, place: sites.Place, mark: dirt.Mark | None, error: Exception
-) -> None:
-    what = f"{place.point} {place.parameter.value} cannot be judged: {error}"
+def _groups(touched: Sequence[_Touched]) -> Iterable[Sequence[_Touched]]:
+    """Channels to be looked at together: with news of the same few hours; the others alone."""
+    near: dict[datetime, list[_Touched]] = {}
+    for one in touched:
+        if one.mark is not None and one.mark.until - one.mark.since <= NEAR:
+            hour = one.mark.since.replace(minute=0, second=0, microsecond=0)
+            near.setdefault(hour, []).append(one)
+        else:
+            yield [one]
+    for group in near.values():
+        for start in range(0, len(group), TOGETHER):
+            yield group[start : start + TOGETHER]
+
+
+def _calm(
+    db: Connection, group: Sequence[_Touched], kept: Mapping[tuple[str, int], Kept]
+) -> tuple[set[int], int]:
+    """The channels of a group on which nothing was open and all that is new complies.
+
+    Gives the number of their readings too. Channels of one place's kind are compared as one array.
+    """
+    marks = [one.mark for one in group if one.mark is not None]
+    found = readings.usable(
+        db,
+        [one.channel.id for one in group],
+        since=min(mark.since for mark in marks),
+        until=max(mark.until for mark in marks),
+    )
+    calm: set[int] = set()
+    for (rulebooks, parameter, _), alike in _alike(group).items():
+        rules = limits(rulebooks, parameter)
+        asleep = [one for one in alike if _asleep(one, rules, kept)]
+        calm |= _all_calm(asleep, rules, parameter, found)
+    return calm, sum(len(found[channel]) for channel in calm)
+
+
+def _all_calm(
+    alike: Sequence[_Touched],
+    rules: Sequence[LimitRule],
+    parameter: Parameter,
+    found: Mapping[int, Series],
+) -> set[int]:
+    """Which of some channels have nothing beyond; halved until whoever has is alone."""
+    if not alike:
+        return set()
+    series = judge.usable(joined([found[one.channel.id] for one in alike]), parameter)
+    if all(quiet(_under(rule, alike[0].place), series) for rule in rules):
+        return {one.channel.id for one in alike}
+    if len(alike) == 1:
+        return set()
+    middle = len(alike) // 2
+    parts = (alike[:middle], alike[middle:])
+    return {channel for part in parts for channel in _all_calm(part, rules, parameter, found)}
+
+
+def _alike(
+    group: Sequence[_Touched],
+) -> dict[tuple[tuple[str, ...], Parameter, Unit], list[_Touched]]:
+    """Channels by what they are judged by: the books, the parameter, the unit."""
+    kinds: dict[tuple[tuple[str, ...], Parameter, Unit], list[_Touched]] = {}
+    for one in group:
+        place = one.place
+        key = (tuple(place.rulebooks), place.parameter, place.unit)
+        kinds.setdefault(key, []).append(one)
+    return kinds
+
+
+def _asleep(
+    one: _Touched, rules: Sequence[LimitRule], kept: Mapping[tuple[str, int], Kept]
+) -> bool:
+    """Whether nothing is open on a channel and its news come after all that was ever found."""
+    since = to_us(one.mark.since) if one.mark else 0
+    known = (kept.get((rule.id, one.channel.id)) for rule in rules)
+    return all(k is None or (k.state.is_idle and since >= (k.folded_us or 0)) for k in known)
+
+
+def _fold_one(sieve: Sieve, one: _Touched, kept: Mapping[tuple[str, int], Kept]) -> Judged:
+    """Fold one channel under every limit that binds it, in a step that can be undone alone."""
+    judged = Judged()
+    try:
+        with sieve.db.begin_nested():
+            for rule in limits_of(one.place):
+                task = Task(
+                    channel=one.channel,
+                    place=one.place,
+                    under=_under(rule, one.place),
+                    mark=one.mark,
+                    kept=kept.get((rule.id, one.channel.id), Kept()),
+                )
+                judged += fold(sieve, task)
+    except CANNOT_JUDGE as error:
+        _set_aside(sieve.db, one, error)
+        return Judged()
+    return judged
+
+
+def _set_aside(db: Connection, one: _Touched, error: Exception) -> None:
+    what = f"{one.place.point} {one.place.parameter.value} cannot be judged: {error}"
     health.fault_once(db, "work", what[:500], within=timedelta(hours=1))
-    if mark is not None:
-        dirt.put(db, {place.channel_id: mark}, why=dirt.FAILED)
+    if one.mark is not None:
+        dirt.put(db, {one.channel.id: one.mark}, why=dirt.FAILED)
+
+
+def _under(rule: LimitRule, place: sites.Place) -> Under:
+    return Under(rule=rule, zone=book.find(rule.id)[0].zone, unit=place.unit)
 
 
 def limits_of(place: sites.Place) -> tuple[LimitRule, ...]:
     """The limits that the program judges on a channel's readings, of all books that bind there."""
+    return limits(tuple(place.rulebooks), place.parameter)
+
+
+@lru_cache(maxsize=1000)
+def limits(rulebooks: tuple[str, ...], parameter: Parameter) -> tuple[LimitRule, ...]:
+    """The limits of some books for a parameter that the program judges on meters."""
     return tuple(
         rule
-        for name in place.rulebooks
-        for rule in book.book(name).limits(place.parameter)
+        for name in rulebooks
+        for rule in book.book(name).limits(parameter)
         if rule.judged_by is Judge.PROGRAM and rule.authority_on(SampleSource.METER) is not None
     )
-
-
-def _piece(
-    db: Connection,
-    rule: LimitRule,
-    *,
-    channel: Channel,
-    place: sites.Place,
-    kept: dict[str, Any] | None,
-    mark: dirt.Mark | None,
-    now: datetime,
-) -> Piece | None:
-    """What to fold: from the last state, or the whole channel when something came late."""
-    folded_to: datetime | None = kept["folded_to"] if kept else None
-    until = mark.until if mark else now - PATIENCE
-    late = bool(mark and folded_to and mark.since < folded_to)
-    begun = kept is not None and not late
-    since = folded_to if begun else dirt.first_reading(db, channel.id)
-    if folded_to is not None:
-        until = max(until, folded_to)
-    if since is None or since >= until:
-        return None
-    return Piece(
-        channel=channel,
-        place=place,
-        rule=rule,
-        state=FoldState.from_dict(kept["state"]) if begun and kept else FoldState(),
-        effective=kept["state"].get("effective", "") if begun and kept else "",
-        since=since,
-        until=until,
-        late=late,
-    )
-
-
-def _fold(db: Connection, piece: Piece, sieve: Sieve) -> tuple[dict[str, Any], Judged]:
-    """Fold a piece, cut where the limit's version changes, and write what changed."""
-    place, rule = piece.place, piece.rule
-    stored = readings.usable(db, [piece.channel.id], since=piece.since, until=piece.until)
-    series = judge.usable(stored[piece.channel.id], place.parameter)
-    zone = book.find(rule.id)[0].zone
-    state, effective = piece.state, piece.effective
-    found: list[Found] = []
-    until_us = to_us(piece.until)
-    for cut in judge.cuts(rule, zone, to_us(piece.since), until_us - 1):
-        if cut.version is None:
-            continue
-        if effective not in ("", str(cut.version.effective)):
-            state = FoldState()
-        effective = str(cut.version.effective)
-        part = judge.convert(
-            _between(series, cut.start_us, cut.end_us),
-            place.unit,
-            rule.unit,
-            near=judge.edges(cut.version),
-        )
-        at_least, at_most = judge.bounds(cut.version)
-        state, excursions = step(
-            state,
-            part,
-            at_least=at_least,
-            at_most=at_most,
-            rejoin_us=REJOIN_US,
-            until_us=min(cut.end_us, until_us),
-        )
-        found.append(Found(rule=rule, version=cut.version, excursions=excursions))
-    judged = write(sieve, found, channel=piece.channel, place=place)
-    if piece.late:
-        span = Window(start=piece.since, end=piece.until)
-        withdraw(sieve, found, rule=rule, channel=piece.channel, span=span)
-    return {**state.to_dict(), "effective": effective}, replace(judged, readings=len(series))
-
-
-def _between(series: Series, start_us: int, end_us: int) -> Series:
-    return series.where((series.at_us >= start_us) & (series.at_us < end_us))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,14 +12,12 @@ from typing import Any
 from sqlalchemy import Connection
 
 from compliance.jobs import proof
-from compliance.judging import judge
-from compliance.model.findings import Authority, Exceedance, Excursion, Kind
+from compliance.model.findings import Authority, Exceedance, Kind
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
 from compliance.model.units import Quantity, Unit, shown
 from compliance.records import findings, outbox, sites
 from compliance.records.findings import Change
-from compliance.rules.schema import LimitRule, LimitVersion, SampleSource
 
 EVENT = {
     Change.NEW: "exceedance.started",
@@ -44,15 +42,6 @@ class Judged:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What one version of a limit found on one channel."""
-
-    rule: LimitRule
-    version: LimitVersion
-    excursions: tuple[Excursion, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Sieve:
     """Where facts are written: the transaction, its instant, and the release that judges."""
@@ -72,28 +61,6 @@ class Where:
     city_id: int
     channel_id: int | None = None
     result_id: int | None = None
-
-
-def write(sieve: Sieve, found: Iterable[Found], *, channel: Channel, place: sites.Place) -> Judged:
-    """Store what was found on a channel; facts that stand unchanged are left alone."""
-    judged = Judged()
-    for fact in _facts(found, channel=channel):
-        judged += write_fact(sieve, fact, channel=channel, place=place)
-    return judged
-
-
-def _facts(found: Iterable[Found], *, channel: Channel) -> list[Exceedance]:
-    facts: list[Exceedance] = []
-    for one in found:
-        facts += judge.facts(
-            one.rule,
-            one.version,
-            one.excursions,
-            channel_key=str(channel.id),
-            text=partial(text_in, channel, one.rule.unit),
-            authority=one.rule.authority_on(SampleSource.METER),
-        )
-    return facts
 
 
 def write_fact(sieve: Sieve, fact: Exceedance, *, channel: Channel, place: sites.Place) -> Judged:
@@ -130,11 +97,20 @@ def store(
         evidence=None if change is Change.EXTENDED else gather(),
         release=sieve.release,
     )
-    if change in EVENT:
-        kind = "slug.suspected" if fact.kind is Kind.POSSIBLE_SLUG else EVENT[change]
+    for kind in _told(fact, change):
         outbox.put(sieve.db, kind, event(fact, point=where.point), city_id=where.city_id)
     detected = fact.authority is not Authority.PROGRAM and _detect(sieve, fact, where)
     return Judged(new_facts=int(change is Change.NEW), new_detections=int(detected))
+
+
+def _told(fact: Exceedance, change: Change) -> tuple[str, ...]:
+    """The events of a change; what is found when it is already over has begun and ended."""
+    if change not in EVENT:
+        return ()
+    if fact.kind is Kind.POSSIBLE_SLUG:
+        return ("slug.suspected",)
+    is_over = change is Change.NEW and fact.settled and fact.ends_at > fact.starts_at
+    return (EVENT[change], EVENT[Change.ENDED]) if is_over else (EVENT[change],)
 
 
 def _detect(sieve: Sieve, fact: Exceedance, where: Where) -> bool:
@@ -165,14 +141,6 @@ def event(fact: Exceedance, *, point: str) -> dict[str, object]:
         "unit": fact.unit.value,
         "link": f"/points/{point}",
     }
-
-
-def withdraw(
-    sieve: Sieve, found: Iterable[Found], *, rule: LimitRule, channel: Channel, span: Window
-) -> None:
-    """Withdraw the facts of a span that a fold of all its readings no longer finds."""
-    still = {fact.id for fact in _facts(found, channel=channel)}
-    withdraw_all_but(sieve, still, rule_id=rule.id, channel=channel, span=span)
 
 
 def withdraw_all_but(

@@ -8,9 +8,10 @@ from functools import partial
 from sqlalchemy import Engine
 
 from compliance.errors import NotInForce
-from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE, REJOIN_US
+from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge, slugs
+from compliance.judging.refold import REJOIN_US
 from compliance.model.findings import Kind
 from compliance.model.periods import Window, day_of, from_us, to_us
 from compliance.model.readings import Series

@@ -3,61 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from compliance.model.findings import Excursion, Side
+from compliance.model.folds import IDLE, SILENT_INTERVALS, FoldState
 from compliance.model.readings import SUSPECT, Series, Times, Values
 
-SILENT_INTERVALS = 3
-"""More than this many intervals between neighbouring judged readings is a silence."""
-
 Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldState:
-    """What a fold remembers of a channel: its last judged reading and what is not settled yet.
-
-    An excursion with ``open_ended`` here is still running; without, it has ended and may be joined
-    until the rejoin time has passed. Idle states are equal to one another and to ``IDLE``.
-    """
-
-    last_us: int = 0
-    interval_us: int = 0
-    below: Excursion | None = None
-    above: Excursion | None = None
-
-    @property
-    def is_idle(self) -> bool:
-        return self.below is None and self.above is None
-
-    def silent_until(self, at_us: int) -> bool:
-        """Whether a next reading at or after ``at_us`` comes after a silence."""
-        return at_us - self.last_us > SILENT_INTERVALS * self.interval_us
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state as JSON; an idle one is empty."""
-        return {} if self.is_idle else asdict(self)
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> FoldState:
-        """The state that ``to_dict`` wrote."""
-        sides = {side: _excursion(stored.get(side)) for side in ("below", "above")}
-        return cls(
-            last_us=stored.get("last_us", 0), interval_us=stored.get("interval_us", 0), **sides
-        )
-
-
-IDLE = FoldState()
-
-
-def _excursion(stored: Mapping[str, Any] | None) -> Excursion | None:
-    return None if stored is None else Excursion(**{**stored, "side": Side(stored["side"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ __all__ = [
     "convert",
     "cuts",
     "edges",
+    "ends_at",
     "facts",
     "judge_result",
     "judge_series",
@@ -163,6 +164,11 @@ def cuts(rule: LimitRule, zone: ZoneInfo, first_us: int, last_us: int) -> Iterat
             end_us=to_us(midnight(stretch.end, zone)),
             version=stretch.version,
         )
+
+
+def ends_at(version: LimitVersion, zone: ZoneInfo) -> int | None:
+    """The instant a version ends, in microseconds since 1970; None while it is in force."""
+    return None if version.ended is None else to_us(midnight(version.ended, zone))
 
 
 def judge_series(

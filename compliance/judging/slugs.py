@@ -9,8 +9,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from compliance.judging.excursions import SILENT_INTERVALS, step
+from compliance.judging.excursions import step
 from compliance.model.findings import Exceedance, Excursion, Kind, Side, finding_id
+from compliance.model.folds import SILENT_INTERVALS
 from compliance.model.parameters import CONCENTRATIONS, Parameter
 from compliance.model.periods import from_us
 from compliance.model.readings import Flags, Series, Times, Values

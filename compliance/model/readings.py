@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntFlag, StrEnum
@@ -143,6 +144,18 @@ class Series:
             quality=self.quality[mask],
             interval_us=self.interval_us[mask],
         )
+
+
+def joined(many: Sequence[Series]) -> Series:
+    """Series of several channels one after the other: for what looks at each reading alone."""
+    if len(many) == 1:
+        return many[0]
+    return Series(
+        at_us=np.concatenate([one.at_us for one in many]),
+        value=np.concatenate([one.value for one in many]),
+        quality=np.concatenate([one.quality for one in many]),
+        interval_us=np.concatenate([one.interval_us for one in many]),
+    )
 
 
 def judged(series: Series, *, lowest: float = -np.inf, highest: float = np.inf) -> Series:

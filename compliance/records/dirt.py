@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ARRAY, BigInteger, Connection, bindparam, delete, func, insert, select, text
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Connection,
+    DateTime,
+    Integer,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    text,
+)
 
 from compliance.records import tables as t
 
@@ -15,23 +27,55 @@ MOST = 200
 
 _EXPAND = text(
     """
-    SELECT r.channel_id, min(r.read_at), max(r.read_at)
+    SELECT r.channel_id, date_bin('1 hour', r.read_at, '1970-01-01T00:00:00Z') AS hour,
+           min(r.read_at), max(r.read_at)
     FROM reading r
     WHERE r.channel_id = ANY(:channels) AND r.read_at >= :since AND r.read_at < :until
       AND (:every OR r.batch_id = ANY(:batches))
-    GROUP BY r.channel_id
+    GROUP BY 1, 2 ORDER BY 1, 2
     """
 ).bindparams(
     bindparam("channels", type_=ARRAY(BigInteger)), bindparam("batches", type_=ARRAY(BigInteger))
 )
 
+SHARES = 64
+_LAST = text(
+    """
+    SELECT m.channel_id, newest.read_at
+    FROM unnest(:channels, :since) AS m (channel_id, since)
+    CROSS JOIN LATERAL (
+        SELECT r.read_at FROM reading r
+        WHERE r.channel_id = m.channel_id AND r.read_at >= m.since
+        ORDER BY r.read_at DESC LIMIT 1
+    ) AS newest
+    """
+).bindparams(
+    bindparam("channels", type_=ARRAY(Integer)),
+    bindparam("since", type_=ARRAY(DateTime(timezone=True))),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """New readings of one channel lie in ``[since, until)``."""
+    """New or changed readings of one channel lie in ``[since, until)``, in the hours that begin at
+    ``hours``."""
 
     since: datetime
     until: datetime
+    hours: tuple[datetime, ...] = ()
+
+    def __or__(self, other: Mark) -> Mark:
+        return Mark(
+            since=min(self.since, other.since),
+            until=max(self.until, other.until),
+            hours=tuple(sorted({*self.hours, *other.hours})),
+        )
+
+    def rounded(self) -> Mark:
+        """The full hours that hold it: so that many channels have one mark."""
+        start = self.since.replace(minute=0, second=0, microsecond=0)
+        end = self.until.replace(minute=0, second=0, microsecond=0)
+        return Mark(since=start, until=end + timedelta(hours=1))
 
 
 SLUG = "slug"
@@ -43,13 +87,16 @@ FAILED = "failed"
 
 
 def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
-    """Leave marks for another duty."""
-    if marks:
+    """Leave marks for another duty: one row for all channels of one span."""
+    spans: dict[tuple[datetime, datetime], list[int]] = {}
+    for channel, mark in marks.items():
+        spans.setdefault((mark.since, mark.until), []).append(channel)
+    if spans:
         db.execute(
             insert(t.dirty),
             [
-                {"channels": [channel], "since": mark.since, "until": mark.until, "why": why}
-                for channel, mark in marks.items()
+                {"channels": channels, "since": since, "until": until, "why": why}
+                for (since, until), channels in spans.items()
             ],
         )
 
@@ -94,13 +141,10 @@ def _expand(db: Connection, rows: Sequence[object], marks: dict[int, Mark], *, e
             "batches": [] if every else [row.batch_id for row in rows],  # type: ignore[attr-defined]
         },
     )
-    for channel, first, last in found:
-        until = last + timedelta(microseconds=1)
+    for channel, hour, first, last in found:
+        mark = Mark(since=first, until=last + timedelta(microseconds=1), hours=(hour,))
         known = marks.get(channel)
-        marks[channel] = Mark(
-            since=min(first, known.since) if known else first,
-            until=max(until, known.until) if known else until,
-        )
+        marks[channel] = known | mark if known else mark
 
 
 def unsettled(db: Connection, *, kind: str) -> set[int]:
@@ -119,17 +163,18 @@ def unsettled(db: Connection, *, kind: str) -> set[int]:
 
 
 def lock(db: Connection, channels: Sequence[int]) -> None:
-    """Hold channels until the transaction ends, so that no two processes fold one at once."""
-    for channel in sorted(channels):
-        db.execute(select(func.pg_advisory_xact_lock(470406, channel)))
+    """Hold channels until the transaction ends, so that no two processes fold one at once.
+
+    By shares of all channels: a lock for each of thousands would fill the server's table of locks.
+    """
+    for share in sorted({channel % SHARES for channel in channels}):
+        db.execute(select(func.pg_advisory_xact_lock(470406, share)))
 
 
-def first_reading(db: Connection, channel_id: int) -> datetime | None:
-    """The instant of the oldest reading of a channel; None without any."""
-    found: datetime | None = db.scalar(
-        select(t.reading.c.read_at)
-        .where(t.reading.c.channel_id == channel_id)
-        .order_by(t.reading.c.read_at)
-        .limit(1)
+def last_readings(db: Connection, marks: Mapping[int, Mark]) -> dict[int, datetime]:
+    """The instant of the newest reading of each channel from its mark on."""
+    rows = db.execute(
+        _LAST,
+        {"channels": list(marks), "since": [mark.since for mark in marks.values()]},
     )
-    return found
+    return {row.channel_id: row.read_at for row in rows}

@@ -150,40 +150,6 @@ def detect(db: Connection, exceedance_id: str, industrial_user_id: int) -> int |
     return new
 
 
-def states(db: Connection, rule_id: str, channels: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The fold states kept for a rule, by channel: ``folded_to`` and ``state``."""
-    rows = db.execute(
-        select(t.fold_state).where(
-            t.fold_state.c.rule_id == rule_id, t.fold_state.c.channel_id.in_(channels)
-        )
-    ).mappings()
-    return {
-        row["channel_id"]: {"folded_to": row["folded_to"], "state": row["state"]} for row in rows
-    }
-
-
-def keep_states(
-    db: Connection, rule_id: str, kept: Mapping[int, tuple[datetime, Mapping[str, Any]]]
-) -> None:
-    """Store the states after the last folded readings, by channel."""
-    if not kept:
-        return
-    statement = upsert(t.fold_state)
-    db.execute(
-        statement.on_conflict_do_update(
-            index_elements=["rule_id", "channel_id"],
-            set_={
-                "folded_to": statement.excluded.folded_to,
-                "state": statement.excluded.state,
-            },
-        ),
-        [
-            {"rule_id": rule_id, "channel_id": channel, "folded_to": at, "state": dict(state)}
-            for channel, (at, state) in kept.items()
-        ],
-    )
-
-
 def locked_detection(db: Connection, detection_id: int) -> RowMapping:
     """A detection with its fact, point and city, held until the transaction ends.
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compliance.judging.excursions import IDLE, NOTHING, FoldState, step, step_many
+from compliance.judging.excursions import NOTHING, step, step_many
 from compliance.model.findings import Excursion, Side
+from compliance.model.folds import IDLE, FoldState
 from compliance.model.readings import Quality, Series
 
 S = 1_000_000

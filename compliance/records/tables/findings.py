@@ -7,6 +7,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Date,
+    DateTime,
     ForeignKey,
     Index,
     Integer,
@@ -24,6 +25,14 @@ fold_state = Table(
     Column("rule_id", Text, primary_key=True),
     Column("channel_id", Integer, primary_key=True, autoincrement=False),
     at("folded_to"),
+    Column("state", JSONB, nullable=False),
+)
+fold_hour = Table(
+    "fold_hour",
+    metadata,
+    Column("rule_id", Text, primary_key=True),
+    Column("channel_id", Integer, primary_key=True, autoincrement=False),
+    Column("hour", DateTime(timezone=True), primary_key=True),
     Column("state", JSONB, nullable=False),
 )
 exceedance = Table(
