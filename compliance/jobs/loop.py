@@ -52,7 +52,10 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(minutes=1),
             lambda now: evaluate(engine, now=now, release=release, again=True),
         ),
-        Every(timedelta(seconds=20), lambda now: screen_slugs(engine, now=now, release=release)),
+        Every(
+            timedelta(seconds=1),
+            lambda now: screen_slugs(engine, now=now, release=release, most=1),
+        ),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(BEAT, lambda _: _beat(engine)),
     )

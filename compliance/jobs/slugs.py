@@ -26,10 +26,13 @@ LOOK_AHEAD = timedelta(hours=24)
 """After the last one: readings up to a day later were compared with it."""
 
 
-def screen_slugs(engine: Engine, *, now: datetime, release: str) -> Judged:
-    """Screen the channels with new readings. Safe to run again, and by many processes at once."""
+def screen_slugs(engine: Engine, *, now: datetime, release: str, most: int = dirt.MOST) -> Judged:
+    """Screen the channels with new readings. Safe to run again, and by many processes at once.
+
+    most: so many rows of marks at once, so that judging limits never waits long for this.
+    """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SLUG)
+        marks = dirt.take(db, why=dirt.SLUG, most=most)
         resting = dirt.unsettled(db, kind=Kind.POSSIBLE_SLUG) - marks.keys()
         marks |= {channel: dirt.Mark(since=now, until=now - PATIENCE) for channel in resting}
         if not marks:

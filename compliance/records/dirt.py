@@ -38,6 +38,8 @@ _EXPAND = text(
     bindparam("channels", type_=ARRAY(BigInteger)), bindparam("batches", type_=ARRAY(BigInteger))
 )
 
+TOGETHER = 100
+"""Channels of neighbouring numbers that share a mark left for another duty."""
 SHARES = 64
 _LAST = text(
     """
@@ -87,31 +89,37 @@ FAILED = "failed"
 
 
 def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
-    """Leave marks for another duty: one row for all channels of one span."""
-    spans: dict[tuple[datetime, datetime], list[int]] = {}
-    for channel, mark in marks.items():
-        spans.setdefault((mark.since, mark.until), []).append(channel)
-    if spans:
-        db.execute(
-            insert(t.dirty),
-            [
-                {"channels": channels, "since": since, "until": until, "why": why}
-                for (since, until), channels in spans.items()
-            ],
-        )
+    """Leave marks for another duty, those of one span together; one that waits already will do."""
+    spans: dict[tuple[datetime, datetime, int], list[int]] = {}
+    for channel, mark in sorted(marks.items()):
+        spans.setdefault((mark.since, mark.until, channel // TOGETHER), []).append(channel)
+    if not spans:
+        return
+    d = t.dirty.c
+    waiting = db.execute(
+        select(d.since, d.until, d.channels).where(d.why == why, d.batch_id.is_(None))
+    )
+    known = {(row.since, row.until, tuple(row.channels)) for row in waiting}
+    rows = [
+        {"channels": channels, "since": since, "until": until, "why": why}
+        for (since, until, _), channels in spans.items()
+        if (since, until, tuple(channels)) not in known
+    ]
+    if rows:
+        db.execute(insert(t.dirty), rows)
 
 
-def take(db: Connection, *, why: str | None = None) -> dict[int, Mark]:
+def take(db: Connection, *, why: str | None = None, most: int = MOST) -> dict[int, Mark]:
     """Take waiting marks, leaving those that another process holds; by channel, tight.
 
-    why: those left for one duty; None: whatever is new.
+    why: those left for one duty; None: whatever is new. most: so many rows of marks.
     """
     mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, FAILED))
     waiting = (
         select(t.dirty.c.id)
         .where(mine)
         .order_by(t.dirty.c.id)
-        .limit(MOST)
+        .limit(most)
         .with_for_update(skip_locked=True)
     )
     taken = db.execute(

@@ -11,7 +11,19 @@ from datetime import datetime, timedelta
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, func, lateral, select, text, true
+from sqlalchemy import (
+    ARRAY,
+    Connection,
+    Integer,
+    and_,
+    any_,
+    cast,
+    func,
+    lateral,
+    select,
+    text,
+    true,
+)
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DataError, IntegrityError
 
@@ -229,7 +241,7 @@ def _cadences(db: Connection, channels: Sequence[int]) -> dict[int, list[tuple[i
     t = tables.channel_cadence
     found = db.execute(
         select(t.c.channel_id, t.c.since, t.c.interval_ms)
-        .where(t.c.channel_id.in_(channels))
+        .where(t.c.channel_id == any_(cast(list(channels), ARRAY(Integer))))
         .order_by(t.c.channel_id, t.c.since)
     )
     cadences: dict[int, list[tuple[int, int]]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, cast, delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from compliance.model.folds import FoldState, Kept
@@ -15,7 +15,8 @@ from compliance.records import tables as t
 
 def last(db: Connection, channels: Sequence[int]) -> dict[tuple[str, int], Kept]:
     """The last states by rule and channel, without those at full hours; none was kept elsewhere."""
-    rows = db.execute(select(t.fold_state).where(t.fold_state.c.channel_id.in_(channels)))
+    mine = t.fold_state.c.channel_id == any_(cast(list(channels), ARRAY(Integer)))
+    rows = db.execute(select(t.fold_state).where(mine))
     return {
         (row.rule_id, row.channel_id): Kept(
             folded_us=to_us(row.folded_to), state=FoldState.from_dict(row.state)
