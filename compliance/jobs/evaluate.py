@@ -65,8 +65,7 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
         dirt.lock(db, ids)
         channels = {channel.id: channel for channel in sites.channels(db)}
         places = sites.places(db)
-        for_slugs = {c: mark.rounded() for c, mark in marks.items() if _is_screened(places[c])}
-        dirt.put(db, for_slugs, why=dirt.SLUG)
+        _leave_for_others(db, marks, places)
         touched = [
             _Touched(channel=channels[each], place=places[each], mark=marks.get(each))
             for each in ids
@@ -74,8 +73,14 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
         return _judge(Sieve(db, now=now, release=release), touched)
 
 
-def _is_screened(place: sites.Place) -> bool:
-    return place.parameter in SCREENED
+def _leave_for_others(
+    db: Connection, marks: Mapping[int, dirt.Mark], places: Mapping[int, sites.Place]
+) -> None:
+    """Mark what slug screening and the rollups have to look at, each at its own pace."""
+    hour, quarter = timedelta(hours=1), timedelta(minutes=15)
+    screened = {c: m.rounded(hour) for c, m in marks.items() if places[c].parameter in SCREENED}
+    dirt.put(db, screened, why=dirt.SLUG)
+    dirt.put(db, {c: m.rounded(quarter) for c, m in marks.items()}, why=dirt.ROLLUP)
 
 
 def _judge(sieve: Sieve, touched: Sequence[_Touched]) -> Judged:

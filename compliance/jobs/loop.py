@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.evaluate import evaluate
+from compliance.jobs.rollup import roll_up
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import health
 from compliance.records.engine import raw_connection
@@ -56,6 +57,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1),
         ),
+        Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(BEAT, lambda _: _beat(engine)),
     )

@@ -20,6 +20,7 @@ from sqlalchemy import (
     text,
 )
 
+from compliance.model.periods import EPOCH
 from compliance.records import tables as t
 
 MOST = 200
@@ -73,15 +74,18 @@ class Mark:
             hours=tuple(sorted({*self.hours, *other.hours})),
         )
 
-    def rounded(self) -> Mark:
-        """The full hours that hold it: so that many channels have one mark."""
-        start = self.since.replace(minute=0, second=0, microsecond=0)
-        end = self.until.replace(minute=0, second=0, microsecond=0)
-        return Mark(since=start, until=end + timedelta(hours=1))
+    def rounded(self, to: timedelta) -> Mark:
+        """The whole hours or quarters that hold it: so that many channels have one mark."""
+        start = self.since - (self.since - EPOCH) % to
+        return Mark(since=start, until=self.until - (self.until - EPOCH) % to + to)
 
 
 SLUG = "slug"
 """Marks that wait for slug screening, which looks back over days and so runs less often."""
+
+
+ROLLUP = "rollup"
+"""Marks that wait for quarter-hours and days to be summed anew."""
 
 
 FAILED = "failed"
@@ -114,7 +118,7 @@ def take(db: Connection, *, why: str | None = None, most: int = MOST) -> dict[in
 
     why: those left for one duty; None: whatever is new. most: so many rows of marks.
     """
-    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, FAILED))
+    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, ROLLUP, FAILED))
     waiting = (
         select(t.dirty.c.id)
         .where(mine)
@@ -170,13 +174,13 @@ def unsettled(db: Connection, *, kind: str) -> set[int]:
     return {row.channel_id for row in rows}
 
 
-def lock(db: Connection, channels: Sequence[int]) -> None:
-    """Hold channels until the transaction ends, so that no two processes fold one at once.
+def lock(db: Connection, channels: Sequence[int], *, duty: int = 470406) -> None:
+    """Hold channels until the transaction ends, so that no two processes do one duty at once.
 
     By shares of all channels: a lock for each of thousands would fill the server's table of locks.
     """
     for share in sorted({channel % SHARES for channel in channels}):
-        db.execute(select(func.pg_advisory_xact_lock(470406, share)))
+        db.execute(select(func.pg_advisory_xact_lock(duty, share)))
 
 
 def last_readings(db: Connection, marks: Mapping[int, Mark]) -> dict[int, datetime]:

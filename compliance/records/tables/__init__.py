@@ -39,7 +39,16 @@ from compliance.records.tables.places import (
     plant,
     register_map,
 )
-from compliance.records.tables.readings import batch, day_fact, dirty, gap, quarantine, reading
+from compliance.records.tables.readings import (
+    batch,
+    day_fact,
+    dirty,
+    gap,
+    quarantine,
+    reading,
+    rollup_day,
+    rollup_quarter,
+)
 from compliance.records.tables.samples import result, sample, upload
 
 __all__ = [
@@ -62,6 +71,8 @@ __all__ = [
     "quarantine",
     "reading",
     "result",
+    "rollup_day",
+    "rollup_quarter",
     "sample",
     "upload",
     "act",

@@ -89,3 +89,35 @@ day_fact = Table(
     Column("sanitary_gal", Numeric),
     Column("source", Text, nullable=False),
 )
+
+
+def _figures() -> tuple[Column[object], ...]:
+    """What is summed of a channel over a time: of the judged readings, but for the first count."""
+    return (
+        Column("readings", Integer, nullable=False),
+        Column("good", Integer, nullable=False),
+        Column("lowest", Double),
+        Column("highest", Double),
+        Column("area", Double, nullable=False),  # value times seconds
+        Column("held_us", BigInteger, nullable=False),
+    )
+
+
+rollup_quarter = Table(
+    "rollup_quarter",
+    metadata,
+    Column("channel_id", Integer, primary_key=True, autoincrement=False),
+    Column("quarter", DateTime(timezone=True), primary_key=True),
+    *_figures(),
+    Column("first", Double),
+    Column("last", Double),
+)
+rollup_day = Table(
+    "rollup_day",
+    metadata,
+    Column("channel_id", Integer, primary_key=True, autoincrement=False),
+    Column("day", Date, primary_key=True),  # civil, at the plant
+    *_figures(),
+    Column("length_us", BigInteger, nullable=False),
+    at("as_of"),  # the newest reading of the day
+)

@@ -1,0 +1,154 @@
+"""Stored quarter-hours and civil days of channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from sqlalchemy import ARRAY, Connection, Integer, any_, cast, delete, insert, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from compliance.model.periods import from_us, to_us
+from compliance.model.rollups import Figures, Quarters
+from compliance.records import tables as t
+
+
+def put_quarters(
+    db: Connection, found: Mapping[int, Quarters], *, since: datetime, until: datetime
+) -> None:
+    """Replace the quarters of channels in ``[since, until)`` by others."""
+    q = t.rollup_quarter
+    mine = q.c.channel_id == any_(cast(list(found), ARRAY(Integer)))
+    db.execute(delete(q).where(mine, q.c.quarter >= since, q.c.quarter < until))
+    rows = [row for channel, quarters in found.items() for row in _rows(channel, quarters)]
+    if rows:
+        db.execute(insert(q), rows)
+
+
+def _rows(channel: int, of: Quarters) -> list[dict[str, Any]]:
+    columns = zip(
+        of.start_us.tolist(),
+        of.readings.tolist(),
+        of.good.tolist(),
+        of.lowest.tolist(),
+        of.highest.tolist(),
+        of.first.tolist(),
+        of.last.tolist(),
+        of.held_us.tolist(),
+        of.area.tolist(),
+        strict=True,
+    )
+    return [
+        {
+            "channel_id": channel,
+            "quarter": from_us(start),
+            "readings": readings,
+            "good": good,
+            "lowest": _or_none(lowest),
+            "highest": _or_none(highest),
+            "first": _or_none(first),
+            "last": _or_none(last),
+            "held_us": held,
+            "area": area,
+        }
+        for start, readings, good, lowest, highest, first, last, held, area in columns
+    ]
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def quarters(
+    db: Connection, channels: Sequence[int], *, since: datetime, until: datetime
+) -> dict[int, Quarters]:
+    """The quarters of channels in ``[since, until)``, in time order; a channel without has none."""
+    q = t.rollup_quarter.c
+    rows = db.execute(
+        select(t.rollup_quarter)
+        .where(
+            q.channel_id == any_(cast(list(channels), ARRAY(Integer))),
+            q.quarter >= since,
+            q.quarter < until,
+        )
+        .order_by(q.channel_id, q.quarter)
+    ).all()
+    by_channel: dict[int, list[Any]] = {channel: [] for channel in channels}
+    for row in rows:
+        by_channel[row.channel_id].append(row)
+    return {channel: _quarters(own) for channel, own in by_channel.items()}
+
+
+def _quarters(rows: Sequence[Any]) -> Quarters:
+    def values(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.array([getattr(row, name) for row in rows], np.float64)
+
+    def counts(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array([getattr(row, name) for row in rows], np.int64)
+
+    return Quarters(
+        start_us=np.array([to_us(row.quarter) for row in rows], np.int64),
+        readings=counts("readings"),
+        good=counts("good"),
+        lowest=values("lowest"),
+        highest=values("highest"),
+        first=values("first"),
+        last=values("last"),
+        held_us=counts("held_us"),
+        area=values("area"),
+    )
+
+
+def put_days(db: Connection, channel: int, days: Mapping[date, tuple[Figures, datetime]]) -> None:
+    """Store the days of a channel, or bring those that stand up to date; each as of an instant."""
+    if not days:
+        return
+    statement = upsert(t.rollup_day)
+    names = ("readings", "good", "lowest", "highest", "area", "held_us", "length_us", "as_of")
+    db.execute(
+        statement.on_conflict_do_update(
+            index_elements=["channel_id", "day"],
+            set_={name: statement.excluded[name] for name in names},
+        ),
+        [
+            {
+                "channel_id": channel,
+                "day": day,
+                "as_of": as_of,
+                **{name: getattr(of, name) for name in names if name != "as_of"},
+            }
+            for day, (of, as_of) in days.items()
+        ],
+    )
+
+
+def days(
+    db: Connection, channels: Sequence[int], *, since: date, until: date
+) -> dict[int, dict[date, tuple[Figures, datetime]]]:
+    """The stored days of channels in ``[since, until)``, with the instant each is as of."""
+    d = t.rollup_day.c
+    rows = db.execute(
+        select(t.rollup_day)
+        .where(
+            d.channel_id == any_(cast(list(channels), ARRAY(Integer))),
+            d.day >= since,
+            d.day < until,
+        )
+        .order_by(d.channel_id, d.day)
+    )
+    found: dict[int, dict[date, tuple[Figures, datetime]]] = {c: {} for c in channels}
+    for row in rows:
+        figures = Figures(
+            readings=row.readings,
+            good=row.good,
+            lowest=row.lowest,
+            highest=row.highest,
+            mean=row.area / (row.held_us / 1e6) if row.held_us else None,
+            area=row.area,
+            held_us=row.held_us,
+            length_us=row.length_us,
+        )
+        found[row.channel_id][row.day] = (figures, row.as_of)
+    return found
