@@ -7,12 +7,32 @@ from datetime import date, datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import ARRAY, Connection, Integer, any_, cast, delete, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from compliance.model.periods import from_us, to_us
+from compliance.model.periods import from_us
 from compliance.model.rollups import Figures, Quarters
 from compliance.records import tables as t
+from compliance.records.batch import EPOCH_2000_US
+from compliance.records.copying import copied, row_of
+
+_EXTREMES = ("lowest", "highest", "first", "last")
+_QUARTERS = (
+    "SELECT channel_id, quarter, readings, good, held_us, area, "
+    + ", ".join(f"coalesce({name}, 'NaN')" for name in _EXTREMES)
+    + " FROM rollup_quarter WHERE channel_id = ANY(%s) AND quarter >= %s AND quarter < %s"
+    " ORDER BY channel_id, quarter"
+)
+_ROW = row_of(
+    ("channel_id", ">i4"),
+    ("quarter", ">i8"),
+    ("readings", ">i4"),
+    ("good", ">i4"),
+    ("held_us", ">i8"),
+    ("area", ">f8"),
+    *((name, ">f8") for name in _EXTREMES),
+)
 
 
 def put_quarters(
@@ -65,40 +85,18 @@ def quarters(
     db: Connection, channels: Sequence[int], *, since: datetime, until: datetime
 ) -> dict[int, Quarters]:
     """The quarters of channels in ``[since, until)``, in time order; a channel without has none."""
-    q = t.rollup_quarter.c
-    rows = db.execute(
-        select(t.rollup_quarter)
-        .where(
-            q.channel_id == any_(cast(list(channels), ARRAY(Integer))),
-            q.quarter >= since,
-            q.quarter < until,
-        )
-        .order_by(q.channel_id, q.quarter)
-    ).all()
-    by_channel: dict[int, list[Any]] = {channel: [] for channel in channels}
-    for row in rows:
-        by_channel[row.channel_id].append(row)
-    return {channel: _quarters(own) for channel, own in by_channel.items()}
+    found = copied(db, _QUARTERS, (list(channels), since, until), _ROW)
+    ids = found["channel_id"].astype(np.int64)
+    return {
+        channel: _quarters(found[slice(*np.searchsorted(ids, [channel, channel + 1]))])
+        for channel in channels
+    }
 
 
-def _quarters(rows: Sequence[Any]) -> Quarters:
-    def values(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        return np.array([getattr(row, name) for row in rows], np.float64)
-
-    def counts(name: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.array([getattr(row, name) for row in rows], np.int64)
-
-    return Quarters(
-        start_us=np.array([to_us(row.quarter) for row in rows], np.int64),
-        readings=counts("readings"),
-        good=counts("good"),
-        lowest=values("lowest"),
-        highest=values("highest"),
-        first=values("first"),
-        last=values("last"),
-        held_us=counts("held_us"),
-        area=values("area"),
-    )
+def _quarters(rows: NDArray[np.void]) -> Quarters:
+    counts = {name: rows[name].astype(np.int64) for name in ("readings", "good", "held_us")}
+    values = {name: rows[name].astype(np.float64) for name in ("area", *_EXTREMES)}
+    return Quarters(start_us=rows["quarter"].astype(np.int64) + EPOCH_2000_US, **counts, **values)
 
 
 def put_days(db: Connection, channel: int, days: Mapping[date, tuple[Figures, datetime]]) -> None:
