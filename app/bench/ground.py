@@ -25,6 +25,7 @@ _UNIT = {
     "conductivity": ("mS/cm", "0.01"),
     "level": ("ft", "0.01"),
 }
+_LEVEL = {"flow": 120.0, "ph": 7.4, "temperature": 78.0, "conductivity": 2.1, "level": 1.4}
 _ENTRIES = ("ai1_value", "ai2_value", "ai3_value", "ai4_value", "ai5_value")
 
 
@@ -113,6 +114,12 @@ def channels(db: Connection, parameter: str | None = None) -> list[int]:
         {"p": parameter},
     )
     return [row.id for row in found]
+
+
+def levels(db: Connection) -> dict[int, float]:
+    """About what value each channel shows, by its number, in order."""
+    found = db.execute(text("SELECT id, parameter FROM channel ORDER BY id"))
+    return {row.id: _LEVEL[row.parameter] for row in found}
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -13,7 +13,7 @@ import psycopg
 from sqlalchemy import Engine, text
 
 from app.bench import history
-from app.bench.ground import FIRST, channels, ground
+from app.bench.ground import FIRST, ground, levels
 from compliance.model.bench import Row
 from compliance.model.periods import to_us
 from compliance.records import readings, timescale
@@ -33,14 +33,14 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
     users, days = SIZES[size]
     with ground(settings, users=users, per_user=5, interval_s=60) as engine:
         with engine.begin() as db:
-            ids = channels(db)
+            known = levels(db)
             db.execute(text("CREATE TABLE plain (LIKE reading INCLUDING ALL)"))
             db.exec_driver_sql(timescale.hypertable_sql("plain", "read_at"))
         made = [
             frame
             for day in range(days)
             for frame in history.frames(
-                history.day_of_channels(ids, day=day, interval_s=60),
+                history.day_of_channels(known, day=day, interval_s=60),
                 worker="bench",
                 first=day * 10_000,
                 size=FRAME,
@@ -60,8 +60,8 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
 
 
 def _live(days: int) -> list[Frame]:
-    ids = list(range(1_000_000, 1_000_000 + LIVE))
-    of = history.day_of_channels(ids, day=days + 1, interval_s=86_400 // (4 * days))
+    many = dict.fromkeys(range(1_000_000, 1_000_000 + LIVE), 7.4)
+    of = history.day_of_channels(many, day=days + 1, interval_s=86_400 // (4 * days))
     return list(history.frames(of, worker="live", first=1, size=LIVE))
 
 

@@ -19,7 +19,7 @@ from compliance.judging import judge
 from compliance.judging.excursions import step
 from compliance.model.findings import Excursion, Side
 from compliance.model.folds import IDLE, FoldState, Kept
-from compliance.model.readings import Series
+from compliance.model.readings import Flags, Series, Times
 from compliance.model.units import Unit
 from compliance.rules.schema import LimitRule, LimitVersion
 
@@ -40,6 +40,11 @@ class Dirty:
 
     since_us: int
     hours: Sequence[int]
+
+    @property
+    def hours_us(self) -> int:
+        """From the start of the first hour to the end of the last."""
+        return self.hours[-1] - self.hours[0] + HOUR_US if self.hours else 0
 
     def next(self, at: int) -> int | None:
         """The first such hour at or after an instant."""
@@ -95,10 +100,12 @@ def refold(under: Under, kept: Kept, dirty: Dirty, *, read: Read, until_us: int)
     """
     done = Refolded()
     at, state = _start(kept, dirty)
-    begun, ahead = at, _Ahead(under, read, until_us)
+    begun, ahead = at, _Ahead(under, read, until_us, look_us=dirty.hours_us)
     while at < until_us:
-        stop = min(hour_of(at) + HOUR_US, until_us)
-        state = _advance(done, ahead.pieces(at, stop), state, stop)
+        stop = _leap(ahead, dirty, at, state)
+        if stop == at:
+            stop = min(hour_of(at) + HOUR_US, until_us)
+            state = _advance(done, ahead.pieces(at, stop), state, stop)
         at = stop
         if at == hour_of(at) and not state.is_idle:
             done.hours[at] = state
@@ -112,6 +119,16 @@ def refold(under: Under, kept: Kept, dirty: Dirty, *, read: Read, until_us: int)
         begun, state = _jump(kept, at, later)
         at = begun
     return _finished(done, kept, (begun, until_us), state)
+
+
+def _leap(ahead: _Ahead, dirty: Dirty, at: int, state: FoldState) -> int:
+    """Where the full dirty hours end in which nothing is open and nothing lies beyond."""
+    if not state.is_idle:
+        return at
+    calm = ahead.calm_until(at)
+    while hour_of(at) + HOUR_US <= calm and hour_of(at) in dirty.hours:
+        at = hour_of(at) + HOUR_US
+    return at
 
 
 def _finished(done: Refolded, kept: Kept, span: tuple[int, int], state: FoldState) -> Refolded:
@@ -152,9 +169,54 @@ def _settled(done: Refolded, kept: Kept, at: int) -> Refolded:
 class _Piece:
     """Readings in the limit's unit under one version; ends: whether the version ends with it."""
 
+    start_us: int
+    end_us: int
     version: LimitVersion
     series: Series
     ends: bool
+
+    def between(self, start_us: int, end_us: int) -> _Piece:
+        """The part of it inside a time."""
+        start, end = max(start_us, self.start_us), min(end_us, self.end_us)
+        lo, hi = np.searchsorted(self.series.at_us, [start, end])
+        return _Piece(
+            start_us=start,
+            end_us=end,
+            version=self.version,
+            series=judge.part(self.series, int(lo), int(hi)),
+            ends=self.ends and end == self.end_us,
+        )
+
+    def beyond_us(self) -> Times:
+        """The instants of the readings that do not comply."""
+        at_least, at_most = judge.bounds(self.version)
+        beyond = np.zeros(len(self.series), np.bool_)
+        if at_least is not None:
+            beyond |= self.series.value < at_least
+        if at_most is not None:
+            beyond |= self.series.value > at_most
+        return self.series.at_us[beyond]
+
+
+def _pieces(under: Under, series: Series, since_us: int, until_us: int) -> Iterator[_Piece]:
+    """Readings of a time, in order, cut where the limit's version changes."""
+    for cut in judge.cuts(under.rule, under.zone, since_us, until_us - 1):
+        if cut.version is None:
+            continue
+        start, end = max(cut.start_us, since_us), min(cut.end_us, until_us)
+        lo, hi = np.searchsorted(series.at_us, [start, end])
+        yield _Piece(
+            start_us=start,
+            end_us=end,
+            version=cut.version,
+            series=judge.convert(
+                judge.part(series, int(lo), int(hi)),
+                under.unit,
+                under.rule.unit,
+                near=judge.edges(cut.version),
+            ),
+            ends=judge.ends_at(cut.version, under.zone) == end,
+        )
 
 
 def _advance(
@@ -178,34 +240,37 @@ def _advance(
 class _Ahead:
     """Readings read ahead in ever longer stretches: most folds need an hour, some need years."""
 
-    def __init__(self, under: Under, read: Read, until_us: int) -> None:
+    def __init__(self, under: Under, read: Read, until_us: int, *, look_us: int) -> None:
         self._under, self._read, self._until = under, read, until_us
         self._from = self._to = 0
-        self._look = _FIRST_LOOK
-        self._series = read(0, 0)
+        self._look = min(max(look_us, _FIRST_LOOK), _LONGEST_LOOK)
+        self._held: tuple[_Piece, ...] = ()
+        self._beyond: Times = np.empty(0, np.int64)
 
     def pieces(self, at: int, stop: int) -> Iterator[_Piece]:
-        """The readings from ``at`` up to ``stop``, cut where the limit's version changes."""
-        if not self._from <= at or stop > self._to:
-            self._from, self._to = at, min(max(stop, at + self._look), self._until)
-            self._series = self._read(self._from, self._to)
-            self._look = min(2 * self._look, _LONGEST_LOOK)
-        own, under = self._series, self._under
-        for cut in judge.cuts(under.rule, under.zone, at, stop - 1):
-            if cut.version is None:
-                continue
-            start, end = max(cut.start_us, at), min(cut.end_us, stop)
-            lo, hi = np.searchsorted(own.at_us, [start, end])
-            yield _Piece(
-                version=cut.version,
-                series=judge.convert(
-                    judge.part(own, int(lo), int(hi)),
-                    under.unit,
-                    under.rule.unit,
-                    near=judge.edges(cut.version),
-                ),
-                ends=cut.end_us <= stop and judge.ends_at(cut.version, under.zone) == cut.end_us,
-            )
+        """The readings from ``at`` up to ``stop``, in one hour."""
+        self._look_from(at)
+        for piece in self._held:
+            if piece.start_us < stop and at < piece.end_us:
+                yield piece.between(at, stop)
+
+    def calm_until(self, at: int) -> int:
+        """Up to where all readings comply, as far as is seen from ``at``."""
+        self._look_from(at)
+        place = int(np.searchsorted(self._beyond, at))
+        return int(self._beyond[place]) if place < len(self._beyond) else self._to
+
+    def _look_from(self, at: int) -> None:
+        if self._from <= at < self._to:
+            return
+        self._from, self._to = at, min(hour_of(at + self._look), self._until)
+        self._look = min(2 * self._look, _LONGEST_LOOK)
+        series = self._read(self._from, self._to)
+        self._held = tuple(_pieces(self._under, series, self._from, self._to))
+        if self._held:
+            self._beyond = np.concatenate([piece.beyond_us() for piece in self._held])
+        else:
+            self._beyond = np.empty(0, np.int64)
 
 
 def quiet(under: Under, series: Series) -> bool:
@@ -216,17 +281,27 @@ def quiet(under: Under, series: Series) -> bool:
     if not len(series):
         return True
     first, last = int(series.at_us.min()), int(series.at_us.max())
-    for cut in judge.cuts(under.rule, under.zone, first, last):
-        if cut.version is None:
-            continue
-        part = series
-        if cut.start_us > first or cut.end_us <= last:
-            part = series.where((series.at_us >= cut.start_us) & (series.at_us < cut.end_us))
-        edges = judge.edges(cut.version)
-        values = judge.convert(part, under.unit, under.rule.unit, near=edges).value
-        at_least, at_most = judge.bounds(cut.version)
-        if at_least is not None and (values < at_least).any():
-            return False
-        if at_most is not None and (values > at_most).any():
-            return False
-    return True
+    if len(cuts := tuple(judge.cuts(under.rule, under.zone, first, last))) == 1:
+        return cuts[0].version is None or not len(_whole(under, cuts[0].version, series))
+    return not any(
+        len(_whole(under, cut.version, series.where(_within(series, cut))))
+        for cut in cuts
+        if cut.version is not None
+    )
+
+
+def _within(series: Series, cut: judge.Cut) -> Flags:
+    return (series.at_us >= cut.start_us) & (series.at_us < cut.end_us)
+
+
+def _whole(under: Under, version: LimitVersion, series: Series) -> Times:
+    """The instants of readings beyond one version, whatever their order."""
+    edges = judge.edges(version)
+    piece = _Piece(
+        start_us=0,
+        end_us=0,
+        version=version,
+        series=judge.convert(series, under.unit, under.rule.unit, near=edges),
+        ends=False,
+    )
+    return piece.beyond_us()

@@ -18,12 +18,13 @@ from compliance.records.batch import EPOCH_2000_US
 from compliance.records.copying import copied, row_of
 
 _EXTREMES = ("lowest", "highest", "first", "last")
-_QUARTERS = (
-    "SELECT channel_id, quarter, readings, good, held_us, area, "
-    + ", ".join(f"coalesce({name}, 'NaN')" for name in _EXTREMES)
-    + " FROM rollup_quarter WHERE channel_id = ANY(%s) AND quarter >= %s AND quarter < %s"
-    " ORDER BY channel_id, quarter"
-)
+_QUARTERS = """
+    SELECT channel_id, quarter, readings, good, held_us, area, coalesce(lowest, 'NaN'),
+           coalesce(highest, 'NaN'), coalesce(first, 'NaN'), coalesce(last, 'NaN')
+    FROM rollup_quarter
+    WHERE channel_id = ANY(%s) AND quarter >= %s AND quarter < %s
+    ORDER BY channel_id, quarter
+"""
 _ROW = row_of(
     ("channel_id", ">i4"),
     ("quarter", ">i8"),
@@ -94,9 +95,18 @@ def quarters(
 
 
 def _quarters(rows: NDArray[np.void]) -> Quarters:
-    counts = {name: rows[name].astype(np.int64) for name in ("readings", "good", "held_us")}
-    values = {name: rows[name].astype(np.float64) for name in ("area", *_EXTREMES)}
-    return Quarters(start_us=rows["quarter"].astype(np.int64) + EPOCH_2000_US, **counts, **values)
+    lowest, highest, first, last = (rows[name].astype(np.float64) for name in _EXTREMES)
+    return Quarters(
+        start_us=rows["quarter"].astype(np.int64) + EPOCH_2000_US,
+        readings=rows["readings"].astype(np.int64),
+        good=rows["good"].astype(np.int64),
+        lowest=lowest,
+        highest=highest,
+        first=first,
+        last=last,
+        held_us=rows["held_us"].astype(np.int64),
+        area=rows["area"].astype(np.float64),
+    )
 
 
 def put_days(db: Connection, channel: int, days: Mapping[date, tuple[Figures, datetime]]) -> None:
