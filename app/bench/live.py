@@ -20,7 +20,7 @@ from app.bench.ground import ground, levels
 from app.demo import processes
 from compliance.model.bench import Row
 from compliance.model.periods import to_us
-from compliance.records import readings
+from compliance.records import health, readings
 from compliance.records.batch import batch, frame
 from compliance.settings import Settings
 
@@ -85,6 +85,7 @@ def _run(settings: Settings, engine: Engine, load_s: int) -> tuple[_Watch, _Watc
     watcher = threading.Thread(target=_look, args=(engine, (live, late), stop), daemon=True)
     watcher.start()
     try:
+        _wait_for_beat(engine)
         _feed(engine, known, load_s, live, late)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (live.waits() or late.waits()) and time.monotonic() < deadline:
