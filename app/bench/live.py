@@ -97,6 +97,14 @@ def _run(settings: Settings, engine: Engine, load_s: int) -> tuple[_Watch, _Watc
     return live, late, len(known)
 
 
+def _wait_for_beat(engine: Engine) -> None:
+    """Until the worker is up: its start is not what is measured."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as db:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not health.beats(db) and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+
 def _feed(engine: Engine, known: dict[int, float], load_s: int, live: _Watch, late: _Watch) -> None:
     """A batch a second; from the third on a channel passes its limit, each once, and some late."""
     ids = np.array(list(known), np.int32)
