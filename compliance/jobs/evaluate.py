@@ -76,11 +76,13 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
 def _leave_for_others(
     db: Connection, marks: Mapping[int, dirt.Mark], places: Mapping[int, sites.Place]
 ) -> None:
-    """Mark what slug screening and the rollups have to look at, each at its own pace."""
+    """Mark what slugs, rollups and screening have to look at, each at its own pace."""
     hour, quarter = timedelta(hours=1), timedelta(minutes=15)
     screened = {c: m.rounded(hour) for c, m in marks.items() if places[c].parameter in SCREENED}
     dirt.put(db, screened, why=dirt.SLUG)
-    dirt.put(db, {c: m.rounded(quarter) for c, m in marks.items()}, why=dirt.ROLLUP)
+    every = {c: m.rounded(quarter) for c, m in marks.items()}
+    dirt.put(db, every, why=dirt.ROLLUP)
+    dirt.put(db, every, why=dirt.SCREEN)
 
 
 def _judge(sieve: Sieve, touched: Sequence[_Touched]) -> Judged:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.rollup import roll_up
+from compliance.jobs.screen import screen_readings
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import health
 from compliance.records.engine import raw_connection
@@ -58,6 +59,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             lambda now: screen_slugs(engine, now=now, release=release, most=1),
         ),
         Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10)),
+        Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(BEAT, lambda _: _beat(engine)),
     )

@@ -88,6 +88,10 @@ ROLLUP = "rollup"
 """Marks that wait for quarter-hours and days to be summed anew."""
 
 
+SCREEN = "screen"
+"""Marks that wait for screening, which looks back over hours."""
+
+
 FAILED = "failed"
 """Marks whose judging failed: tried again now and then, and never lost."""
 
@@ -118,7 +122,7 @@ def take(db: Connection, *, why: str | None = None, most: int = MOST) -> dict[in
 
     why: those left for one duty; None: whatever is new. most: so many rows of marks.
     """
-    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, ROLLUP, FAILED))
+    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, ROLLUP, SCREEN, FAILED))
     waiting = (
         select(t.dirty.c.id)
         .where(mine)
