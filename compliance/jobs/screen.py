@@ -8,6 +8,7 @@ is for review, by the same fold as all else.
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -16,7 +17,7 @@ from sqlalchemy import Connection, Engine
 from compliance.errors import NotInForce, UnitMismatch
 from compliance.judging.screening import Settings, screen
 from compliance.judging.screening.settings import settings_for
-from compliance.model.flags import FlaggedSpan, spans
+from compliance.model.flags import Flag, FlaggedSpan, spans
 from compliance.model.periods import day_of, from_us, to_us
 from compliance.model.readings import Series
 from compliance.model.rollups import QUARTER_US, quarter_of
@@ -93,12 +94,12 @@ def _flag(db: Connection, channel: int, span: tuple[int, int], settings: Setting
 
 
 def _spans(seen: Series, settings: Settings, start: int, stop: int) -> list[FlaggedSpan]:
-    """What is suspect or fails, quarter by quarter: what is missing or not evaluated has no span."""
+    """What is suspect or fails, by quarters; what is only missing or not evaluated has no span."""
     flag, reason = screen(seen, settings)
-    told = (seen.at_us >= start) & (seen.at_us < stop) & (reason != 0)
-    at_us = seen.at_us[told]
-    edges = np.flatnonzero(np.diff(at_us // QUARTER_US)) + 1
+    flag[reason == 0] = Flag.PASS
+    lo, hi = (int(at) for at in np.searchsorted(seen.at_us, [start, stop]))
+    edges = np.flatnonzero(np.diff(seen.at_us[lo:hi] // QUARTER_US)) + 1 + lo
     found: list[FlaggedSpan] = []
-    for lo, hi in zip([0, *edges.tolist()], [*edges.tolist(), len(at_us)], strict=True):
-        found += spans(at_us[lo:hi], flag[told][lo:hi], reason[told][lo:hi])
+    for begin, end in pairwise([lo, *edges.tolist(), hi]):
+        found += spans(seen.at_us[begin:end], flag[begin:end], reason[begin:end])
     return found
