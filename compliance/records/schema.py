@@ -13,6 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 
 from compliance.errors import StorageError
+from compliance.records.trust import refuse_hidden_history
 
 
 def _config() -> Config:
@@ -67,7 +68,7 @@ def differences(db: Connection) -> None:
 
 
 def require(engine: Engine) -> None:
-    """Refuse a database that is not up to date.
+    """Refuse a database that is not up to date, or that hides what it was given.
 
     Raises: StorageError with the command that mends it.
     """
@@ -78,3 +79,4 @@ def require(engine: Engine) -> None:
             f"the database schema stands at {found or 'nothing'}, this release needs {head()}; "
             "run: pretreat migrate"
         )
+    refuse_hidden_history(engine)
