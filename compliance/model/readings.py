@@ -32,6 +32,10 @@ class Quality(IntFlag):
     DECLARED_SUSPECT = 4096
     DECLARED_BAD = 8192
     NOT_READ = 16384
+    SCREENED = 65536  # these four are laid on by the reader, never stored
+    INVALID = 131072
+    ESTIMATED = 262144
+    CORRECTED = 524288
 
 
 class Grade(StrEnum):
@@ -59,9 +63,10 @@ _BAD = (
     | Quality.STALE
     | Quality.DECLARED_BAD
 )
-_SUSPECT = Quality.DENORMAL | Quality.STATUS_UNCERTAIN | Quality.DECLARED_SUSPECT
+_DETERMINED = Quality.INVALID | Quality.ESTIMATED
+_SUSPECT = Quality.DENORMAL | Quality.STATUS_UNCERTAIN | Quality.DECLARED_SUSPECT | Quality.SCREENED
 
-UNJUDGED = int(_ABSENT | _BAD | Quality.MAINTENANCE)
+UNJUDGED = int(_ABSENT | _BAD | _DETERMINED | Quality.MAINTENANCE)
 """A reading with any of these bits counts as absent; the others are judged."""
 SUSPECT = int(_SUSPECT)
 """A reading with any of these bits, and none of ``UNJUDGED``, is judged but for review."""
@@ -82,6 +87,10 @@ WORDS_FOR = {
     Quality.DECLARED_SUSPECT: "declared suspect by its source",
     Quality.DECLARED_BAD: "declared bad by its source",
     Quality.NOT_READ: "not read in time",
+    Quality.SCREENED: "doubtful by screening",
+    Quality.INVALID: "determined to be invalid",
+    Quality.ESTIMATED: "determined to be an estimate",
+    Quality.CORRECTED: "corrected since",
 }
 
 
@@ -91,7 +100,7 @@ def grade(quality: Quality) -> Grade:
         return Grade.MAINTENANCE
     if quality & _ABSENT:
         return Grade.MISSING
-    if quality & _BAD:
+    if quality & (_BAD | _DETERMINED):
         return Grade.BAD
     return Grade.SUSPECT if quality & _SUSPECT else Grade.GOOD
 

@@ -33,6 +33,7 @@ from compliance.model.readings import UNJUDGED, Quality, Reading, Series, Times
 from compliance.model.units import Unit
 from compliance.records import tables
 from compliance.records.batch import COLUMNS, COPY_END, COPY_START, EPOCH_2000_US, unpack_words
+from compliance.records.overlay import laid_over
 
 DEFAULT_INTERVAL_US = 60_000_000
 """Of a channel whose cadence nobody declared."""
@@ -223,7 +224,7 @@ def usable(
             quality=found["quality"][part].astype(np.int64),
             interval_us=_interval(at_us[part], cadences.get(channel, ())),
         )
-    return series
+    return laid_over(db, series, since=since, until=until)
 
 
 def _copied(
