@@ -57,7 +57,7 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
             unit="s",
             against="the limit",
             against_figure=2.0,
-            less_is_better=True,
+            is_less_better=True,
         ),
         Row(
             what="a late row visible in the findings, worst",
@@ -65,7 +65,7 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
             unit="s",
             against="the limit",
             against_figure=5.0,
-            less_is_better=True,
+            is_less_better=True,
         ),
     )
 

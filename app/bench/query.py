@@ -136,7 +136,7 @@ def _rows(db: Connection, question: _Question, *, raw_rounds: int) -> list[Row]:
             unit="ms",
             against="the limit",
             against_figure=question.limit_ms,
-            less_is_better=True,
+            is_less_better=True,
         )
     ]
     if question.raw is not None:
@@ -149,7 +149,7 @@ def _rows(db: Connection, question: _Question, *, raw_rounds: int) -> list[Row]:
                 unit="ms",
                 against="SQL over the raw rows",
                 against_figure=raw,
-                less_is_better=True,
+                is_less_better=True,
             )
         )
     return rows

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A comparison. less_is_better: for times, whose ratio is then theirs ÷ ours."""
+    """A comparison. is_less_better: for times, whose ratio is then theirs ÷ ours."""
 
     what: str
     figure: float
     unit: str
     against: str
     against_figure: float
-    less_is_better: bool = False
+    is_less_better: bool = False
 
     @property
     def ratio(self) -> float:
         """How many times as fast as the peer, or as the limit asks; more is better."""
         ours, theirs = self.figure, self.against_figure
-        if self.less_is_better:
+        if self.is_less_better:
             ours, theirs = theirs, ours
         return ours / theirs if theirs else float("inf")
