@@ -53,6 +53,10 @@ class Signal:
         own = self.wanted.entries
         return own if self.clock is None else (*own, self.clock)
 
+    def is_open(self, order: Order | None) -> bool:
+        """Whether its number is not known for want of an order. order: that of the instrument."""
+        return order is None and any(e.needs_order and e.order is None for e in self.entries)
+
     def gap(self, slot: datetime, quality: Quality, *, offset_ms: int = 0) -> Reading:
         """The reading that says why there is none."""
         return Reading(
@@ -78,6 +82,10 @@ class Unit:
         self.order = _order(instrument.order, self.id)
         self.signals = tuple(
             _signal(c, register_map, self.id, self.order) for c in planned.channels
+        )
+        open_order = [s.entry.name for s in self.signals if s.is_open(self.order)]
+        self.undecoded = (
+            f"byte order of {', '.join(open_order)} not confirmed" if open_order else ""
         )
         self.stale = ""  # why its values of the last round are old; empty when they are not
         self._asking = Asking(self.id, register_map)
@@ -141,7 +149,9 @@ class Unit:
         if isinstance(words, LinkError):
             return signal.gap(slot, words.quality, offset_ms=offset_ms)
         told = {entry.name: _words(answers[entry.name]) for entry in signal.entries}
-        value, quality = as_float(decode_linked(signal.wanted, told))
+        value, quality = None, Quality.ORDER_OPEN
+        if not signal.is_open(self.order):
+            value, quality = as_float(decode_linked(signal.wanted, told))
         asked_at = slot + timedelta(milliseconds=offset_ms)
         same, device_offset = self._device_time(signal, answers, asked_at, now)
         if frozen or same or self.map.needs_write:

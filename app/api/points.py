@@ -44,6 +44,7 @@ def points(scope: Visible, db: Db) -> dict[str, Any]:
                 "parameter": one.parameter,
                 "unit": one.unit,
                 "interval_s": one.interval_ms / 1000,
+                "commissioned": one.counts,
             }
         )
     return {"points": list(found.values())}
@@ -62,7 +63,8 @@ def point_readings(  # noqa: PLR0913 - what a request brings
 ) -> dict[str, Any]:
     """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
 
-    Times are milliseconds since 1970. Few readings come one by one, many in buckets with their
+    Times are milliseconds since 1970. What was read in one of the ``windows`` that people declared
+    is kept, and is not judged. Few readings come one by one, many in buckets with their
     extremes. ``entry`` names the channel where a point has several of a parameter. An excursion
     without ``detection`` is the program's own screening.
     """
@@ -90,6 +92,18 @@ def point_readings(  # noqa: PLR0913 - what a request brings
         "until": to_us(end) // 1000,
         "columns": {"at": columns.at_ms, "low": columns.low, "high": columns.high},
         "gaps": columns.gaps,
+        "not_commissioned": [(a // 1000, b // 1000) for a, b in shown["uncounted"]],
+        "windows": [
+            {
+                "from": to_us(one.since) // 1000,
+                "to": min(to_us(one.until), to_us(end)) // 1000
+                if one.until
+                else to_us(end) // 1000,
+                "kind": one.kind.value,
+                "says": f"{one.during}, declared by {one.declared_by}; {one.when_declared}",
+            }
+            for one in shown["windows"]
+        ],
         "judged": columns.judged,
         "flagged": columns.flagged,
         "limits": [

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from compliance.enforcing.decisions import Decision, check, violation_number
 from compliance.model.sites import Viewer
-from compliance.records import findings, outbox
+from compliance.records import audit, findings, outbox
 
 
 def open_violation(
@@ -71,6 +71,18 @@ def open_violation(
             },
             city_id=found["city_id"],
         )
+        audit.note(
+            db,
+            by=viewer.name,
+            act="open a violation",
+            subject=f"violation {number}",
+            detail={
+                "person": viewer.person_id,
+                "capacity": capacity,
+                "detection": detection_id,
+                "reason": reason.strip(),
+            },
+        )
     return number
 
 
@@ -116,4 +128,11 @@ def decide(
                 "link": f"/detections/{detection_id}",
             },
             city_id=found["city_id"],
+        )
+        audit.note(
+            db,
+            by=viewer.name,
+            act=f"decide a detection: {decision.value}",
+            subject=f"detection {detection_id}",
+            detail={"person": viewer.person_id, "reason": reason.strip()},
         )

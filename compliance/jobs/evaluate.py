@@ -27,7 +27,7 @@ from compliance.model.periods import to_us
 from compliance.model.readings import Series, joined
 from compliance.model.sites import Channel
 from compliance.model.units import Unit
-from compliance.records import dirt, health, readings, sites, states
+from compliance.records import dirt, health, readings, samplers, sites, states
 from compliance.rules import book
 from compliance.rules.schema import Judge, LimitRule, SampleSource
 
@@ -76,10 +76,12 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
 def _leave_for_others(
     db: Connection, marks: Mapping[int, dirt.Mark], places: Mapping[int, sites.Place]
 ) -> None:
-    """Mark what slugs, rollups and screening have to look at, each at its own pace."""
+    """Mark what the slower duties have to look at: slugs, composites, rollups, screening."""
     hour, quarter = timedelta(hours=1), timedelta(minutes=15)
     screened = {c: m.rounded(hour) for c, m in marks.items() if places[c].parameter in SCREENED}
     dirt.put(db, screened, why=dirt.SLUG)
+    of_samplers = samplers.channels(db) & marks.keys()
+    dirt.put(db, {c: marks[c] for c in of_samplers}, why=dirt.SAMPLER)
     every = {c: m.rounded(quarter) for c, m in marks.items()}
     dirt.put(db, every, why=dirt.ROLLUP)
     dirt.put(db, every, why=dirt.SCREEN)

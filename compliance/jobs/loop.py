@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from compliance.jobs.agreements import watch_agreements
+from compliance.jobs.composites import compose
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.rollup import roll_up
 from compliance.jobs.screen import screen_readings
@@ -61,6 +62,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
         Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10)),
         Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
+        Every(timedelta(minutes=1), lambda now: compose(engine, now=now, release=release)),
         Every(BEAT, lambda _: _beat(engine)),
     )
     while not stop.is_set():

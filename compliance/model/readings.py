@@ -32,10 +32,12 @@ class Quality(IntFlag):
     DECLARED_SUSPECT = 4096
     DECLARED_BAD = 8192
     NOT_READ = 16384
-    SCREENED = 65536  # these four are laid on by the reader, never stored
+    NOT_COMMISSIONED = 32768  # this and what follows: laid on by the reader, never stored
+    SCREENED = 65536
     INVALID = 131072
     ESTIMATED = 262144
     CORRECTED = 524288
+    ORDER_OPEN = NOT_READ | DENORMAL  # stored without a value; the two never meet otherwise
 
 
 class Grade(StrEnum):
@@ -46,6 +48,7 @@ class Grade(StrEnum):
     BAD = "bad"
     MISSING = "missing"
     MAINTENANCE = "maintenance"
+    NOT_COMMISSIONED = "not commissioned"  # ours alone: no export says so
 
 
 _ABSENT = (
@@ -66,8 +69,10 @@ _BAD = (
 _DETERMINED = Quality.INVALID | Quality.ESTIMATED
 _SUSPECT = Quality.DENORMAL | Quality.STATUS_UNCERTAIN | Quality.DECLARED_SUSPECT | Quality.SCREENED
 
-UNJUDGED = int(_ABSENT | _BAD | _DETERMINED | Quality.MAINTENANCE)
+UNJUDGED = int(_ABSENT | _BAD | _DETERMINED | Quality.MAINTENANCE | Quality.NOT_COMMISSIONED)
 """A reading with any of these bits counts as absent; the others are judged."""
+STORED_UNJUDGED = UNJUDGED & 0x7FFF
+"""Those of them that a reading is stored with: a value without any may be shown."""
 SUSPECT = int(_SUSPECT)
 """A reading with any of these bits, and none of ``UNJUDGED``, is judged but for review."""
 
@@ -87,11 +92,13 @@ WORDS_FOR = {
     Quality.DECLARED_SUSPECT: "declared suspect by its source",
     Quality.DECLARED_BAD: "declared bad by its source",
     Quality.NOT_READ: "not read in time",
+    Quality.NOT_COMMISSIONED: "not commissioned",
     Quality.SCREENED: "doubtful by screening",
     Quality.INVALID: "determined to be invalid",
     Quality.ESTIMATED: "determined to be an estimate",
     Quality.CORRECTED: "corrected since",
 }
+_ORDER_OPEN = "byte order not confirmed"
 
 
 def grade(quality: Quality) -> Grade:
@@ -102,12 +109,17 @@ def grade(quality: Quality) -> Grade:
         return Grade.MISSING
     if quality & (_BAD | _DETERMINED):
         return Grade.BAD
+    if quality & Quality.NOT_COMMISSIONED:
+        return Grade.NOT_COMMISSIONED
     return Grade.SUSPECT if quality & _SUSPECT else Grade.GOOD
 
 
 def reasons(quality: Quality) -> str:
     """A quality in words, empty when good."""
-    return "; ".join(words for bit, words in WORDS_FOR.items() if quality & bit)
+    found = []
+    if quality & Quality.ORDER_OPEN == Quality.ORDER_OPEN:
+        found, quality = [_ORDER_OPEN], quality & ~Quality.ORDER_OPEN
+    return "; ".join([*found, *(words for bit, words in WORDS_FOR.items() if quality & bit)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

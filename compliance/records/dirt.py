@@ -84,6 +84,10 @@ SLUG = "slug"
 """Marks that wait for slug screening, which looks back over days and so runs less often."""
 
 
+SAMPLER = "sampler"
+"""Marks that wait for the composites that their readings belong to."""
+
+
 ROLLUP = "rollup"
 """Marks that wait for quarter-hours and days to be summed anew."""
 
@@ -94,6 +98,7 @@ SCREEN = "screen"
 
 FAILED = "failed"
 """Marks whose judging failed: tried again now and then, and never lost."""
+_OTHERS = (SLUG, SAMPLER, ROLLUP, SCREEN, FAILED)
 
 
 def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
@@ -122,7 +127,7 @@ def take(db: Connection, *, why: str | None = None, most: int = MOST) -> dict[in
 
     why: those left for one duty; None: whatever is new. most: so many rows of marks.
     """
-    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, ROLLUP, SCREEN, FAILED))
+    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in(_OTHERS)
     waiting = (
         select(t.dirty.c.id)
         .where(mine)
@@ -194,3 +199,14 @@ def last_readings(db: Connection, marks: Mapping[int, Mark]) -> dict[int, dateti
         {"channels": list(marks), "since": [mark.since for mark in marks.values()]},
     )
     return {row.channel_id: row.read_at for row in rows}
+
+
+def first_reading(db: Connection, channel_id: int) -> datetime | None:
+    """The instant of the oldest reading of a channel; None without any."""
+    found: datetime | None = db.scalar(
+        select(t.reading.c.read_at)
+        .where(t.reading.c.channel_id == channel_id)
+        .order_by(t.reading.c.read_at)
+        .limit(1)
+    )
+    return found

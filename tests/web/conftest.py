@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
+from playwright.sync_api import Browser, Page, sync_playwright
 from sqlalchemy import Connection, Engine, insert
 from sqlalchemy.dialects.postgresql import Range
 
@@ -19,9 +23,11 @@ from compliance.model.parameters import Parameter
 from compliance.model.readings import Quality
 from compliance.model.sites import Role
 from compliance.model.units import Unit
-from compliance.records import findings, outbox, people
+from compliance.model.windows import Declared, WindowKind
+from compliance.records import findings, outbox, people, windows
 from compliance.records import tables as t
 from compliance.settings import Settings
+from tests.support.browsing import ARGUMENTS, CHROMIUM, WIDTHS
 
 PASSWORD = "correct horse"
 SECRET = "whsec_" + "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
@@ -37,6 +43,10 @@ class Town:
     detection: int
     others_detection: int
     endpoint: int
+    instrument: int
+    others_instrument: int
+    window: int
+    others_window: int
     bill: str = "B-2026-0001"
     others_bill: str = "B-2026-0002"
     point: str = "MH-1"
@@ -51,25 +61,7 @@ def build(engine: Engine, now: datetime) -> Town:
     """Fill a migrated, empty database."""
     at = now.replace(microsecond=0)
     with engine.begin() as db:
-        city = _put(
-            db,
-            t.city,
-            slug="prescott",
-            name="Prescott",
-            zone="America/Chicago",
-            rulebooks=["prescott", "federal"],
-            control_authority="Wisconsin DNR",
-            ordinance_authority="City of Prescott",
-            billing_authority="City of Prescott",
-        )
-        _put(
-            db,
-            t.plant,
-            city_id=city,
-            name="Prescott plant",
-            average_design={"flow_mgd": "0.5"},
-            source="CMAR 2025, part 3",
-        )
+        city = _city(db)
         gateway = _put(db, t.gateway, name="gw-1", host="127.0.0.1", port=15020)
         acme = _user(db, city, gateway, slug="acme", name="Acme Plating", point="MH-1", unit=1)
         dairy = _user(db, city, gateway, slug="dairy", name="Bright Dairy", point="MH-2", unit=2)
@@ -81,32 +73,83 @@ def build(engine: Engine, now: datetime) -> Town:
         other = _detection(db, dairy, start, key="b" * 24)
         _bill(db, acme["user"], "B-2026-0001")
         _bill(db, dairy["user"], "B-2026-0002")
-        for name, share in (("flow", "11.20"), ("tss", "12.34")):
-            _put(
-                db,
-                t.trigger_fact,
-                industrial_user_id=acme["user"],
-                rule_id=f"prescott.service_agreement.{name}",
-                as_of=at.date(),
-                state="reached",
-                share=share,
-                working=["56,000 gal/day of 500,000 gal/day = 11.20 %"],
-            )
-        endpoint = outbox.add_endpoint(
-            db, url="http://127.0.0.1:9/hook", secret=SECRET, city_id=city
-        )
-        outbox.put(
-            db,
-            "violation.detected",
-            {"detection": detection, "link": f"/detections/{detection}"},
-            city,
-        )
+        _triggers(db, acme["user"], at)
+        endpoint = _webhook(db, city, detection)
+        declared = [_window(db, user, at) for user in (acme, dairy)]
     return Town(
         engine=engine,
         at=at,
         detection=detection,
         others_detection=other,
         endpoint=endpoint,
+        instrument=acme["instrument"],
+        others_instrument=dairy["instrument"],
+        window=declared[0],
+        others_window=declared[1],
+    )
+
+
+def _city(db: Connection) -> int:
+    city = _put(
+        db,
+        t.city,
+        slug="prescott",
+        name="Prescott",
+        zone="America/Chicago",
+        rulebooks=["prescott", "federal"],
+        control_authority="Wisconsin DNR",
+        ordinance_authority="City of Prescott",
+        billing_authority="City of Prescott",
+    )
+    _put(
+        db,
+        t.plant,
+        city_id=city,
+        name="Prescott plant",
+        average_design={"flow_mgd": "0.5"},
+        source="CMAR 2025, part 3",
+    )
+    return city
+
+
+def _triggers(db: Connection, user: int, at: datetime) -> None:
+    """Two of the four tests of a service agreement are reached."""
+    for name, share in (("flow", "11.20"), ("tss", "12.34")):
+        _put(
+            db,
+            t.trigger_fact,
+            industrial_user_id=user,
+            rule_id=f"prescott.service_agreement.{name}",
+            as_of=at.date(),
+            state="reached",
+            share=share,
+            working=["56,000 gal/day of 500,000 gal/day = 11.20 %"],
+        )
+
+
+def _webhook(db: Connection, city: int, detection: int) -> int:
+    """A receiver, and an event that waits for it."""
+    made = outbox.add_endpoint(db, url="http://127.0.0.1:9/hook", secret=SECRET, city_id=city)
+    told = {"detection": detection, "link": f"/detections/{detection}"}
+    outbox.put(db, "violation.detected", told, city)
+    return made
+
+
+def _window(db: Connection, user: dict[str, int], at: datetime) -> int:
+    """A window of a month ago, long before the first reading."""
+    began = at - timedelta(days=30)
+    return windows.add(
+        db,
+        Declared(
+            number=0,
+            channels=(user["ph"], user["temperature"]),
+            since=began,
+            until=began + timedelta(hours=1),
+            kind=WindowKind.MAINTENANCE,
+            reason="Manhole cleaned",
+            declared_by="Olga Berg, Operator",
+            declared_at=began + timedelta(hours=3, minutes=10),
+        ),
     )
 
 
@@ -136,7 +179,7 @@ def _user(
         map_name="eh-liquiline-cm44x",
         byte_order="ABCD",
     )
-    made = {"user": user, "point": place}
+    made = {"user": user, "point": place, "instrument": instrument}
     for entry, parameter, measure in (("ph", "ph", "s.u."), ("temperature", "temperature", "degC")):
         made[entry] = _put(
             db,
@@ -154,6 +197,14 @@ def _user(
             channel_id=made[entry],
             since=datetime(2026, 1, 1, tzinfo=UTC),
             interval_ms=10_000,
+        )
+        _put(
+            db,
+            t.counting,
+            channel_id=made[entry],
+            since=datetime(2026, 1, 1, tzinfo=UTC),
+            by="Ana Ruiz",
+            how="compared with the display",
         )
     _put(
         db,
@@ -324,3 +375,44 @@ def as_person(visitor: TestClient) -> SignIn:
         return visitor
 
     return sign_in
+
+
+@pytest.fixture
+def address(town) -> Iterator[str]:
+    """Where the town is served."""
+    app = create_app(Settings.model_validate({}), town.engine)
+    server = uvicorn.Server(
+        uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    app.state.hub.close()
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium."""
+    if not CHROMIUM.exists():
+        pytest.skip("Chromium is not installed: apt-get install chromium")
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield found
+        found.close()
+
+
+@pytest.fixture(params=WIDTHS)
+def tab(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """A tab of one width; whatever it complains of fails the test."""
+    context = browser.new_context(viewport={"width": request.param, "height": 900})
+    made = context.new_page()
+    complaints: list[str] = []
+    made.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    made.on("pageerror", lambda error: complaints.append(str(error)))
+    yield made
+    context.close()
+    assert complaints == []

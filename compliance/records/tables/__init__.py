@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from compliance.records.tables.common import metadata
+from compliance.records.tables.audit import (
+    audit,
+)
+from compliance.records.tables.commissioning import (
+    comparison,
+    counting,
+    field_question,
+)
+from compliance.records.tables.common import (
+    metadata,
+)
 from compliance.records.tables.edge import (
     delivery,
     delivery_attempt,
@@ -24,8 +34,17 @@ from compliance.records.tables.findings import (
     trigger_fact,
     violation,
 )
-from compliance.records.tables.money import bill, bill_line, water_use
-from compliance.records.tables.people import idempotency_key, person, session, signin_failure
+from compliance.records.tables.money import (
+    bill,
+    bill_line,
+    water_use,
+)
+from compliance.records.tables.people import (
+    idempotency_key,
+    person,
+    session,
+    signin_failure,
+)
 from compliance.records.tables.places import (
     calibration,
     channel,
@@ -49,11 +68,28 @@ from compliance.records.tables.readings import (
     rollup_day,
     rollup_quarter,
 )
-from compliance.records.tables.samples import result, sample, upload
-from compliance.records.tables.screening import correction, determination, flagged_span
+from compliance.records.tables.samplers import (
+    composite,
+    meter_event,
+    sampler,
+)
+from compliance.records.tables.samples import (
+    result,
+    sample,
+    upload,
+)
+from compliance.records.tables.screening import (
+    correction,
+    determination,
+    flagged_span,
+)
+from compliance.records.tables.windows import (
+    declared_window,
+)
 
 __all__ = [
     "act",
+    "audit",
     "batch",
     "bill",
     "bill_line",
@@ -62,8 +98,12 @@ __all__ = [
     "channel_cadence",
     "city",
     "commissioning",
+    "comparison",
+    "composite",
     "correction",
+    "counting",
     "day_fact",
+    "declared_window",
     "delivery",
     "delivery_attempt",
     "detection",
@@ -73,6 +113,7 @@ __all__ = [
     "exceedance",
     "exceedance_history",
     "fault",
+    "field_question",
     "flagged_span",
     "fold_hour",
     "fold_state",
@@ -84,6 +125,7 @@ __all__ = [
     "instrument",
     "lease",
     "metadata",
+    "meter_event",
     "monitoring_point",
     "outbox",
     "person",
@@ -95,6 +137,7 @@ __all__ = [
     "rollup_day",
     "rollup_quarter",
     "sample",
+    "sampler",
     "session",
     "signin_failure",
     "token",
