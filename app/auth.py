@@ -49,6 +49,9 @@ PERMITTED: dict[str, frozenset[Role]] = {
     ),
     "operate": STAFF,
     "declare": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
+    "determine": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
+    "correct": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
+    "hold": DECIDERS,
     "commission": frozenset({Role.ADMINISTRATOR}),
 }
 """Verb by verb, the roles that may. Whose rows they then see is ``visible_to``'s business."""

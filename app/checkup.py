@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from app import strips
 from app.instruments import Due, Line, dues, lasting, line
+from app.laid import Flagged, flagged
 from app.maps import Map, laid_out
 from app.strips import Mark, Plot
 from app.templating import number
@@ -26,6 +27,7 @@ from compliance.records import (
     dirt,
     gaps,
     health,
+    hours,
     instruments,
     readings,
     windows,
@@ -84,7 +86,11 @@ class Hole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """What is known of one channel. flagged: of the last day, by reason; counts: since when."""
+    """What is known of one channel.
+
+    flagged: of the last day, by reason; doubted: spans of the week that screening flagged, newest
+    first; counts: since when.
+    """
 
     tile: Tile
     newest: Newest | None
@@ -95,6 +101,7 @@ class Channel:
     holes: tuple[Hole, ...]
     more_holes: int
     flagged: tuple[tuple[str, int], ...]
+    doubted: tuple[Flagged, ...]
     strip: tuple[Mark, ...]
     due: Due
     calibrations: tuple[Calibrated, ...]
@@ -183,23 +190,24 @@ class _Look:
         since, until = self.at - WEEK, self.at - ON_THE_WAY
         mine = tuple(w for w in self.declared if channel in w.channels and w.is_in_force)
         cadence = self._cadence(channel)
-        hours = instruments.hours(self.db, channel, since=since, until=until, windows=mine)
+        week = hours.hours(self.db, channel, since=since, until=until)
         today = self.at - DAY
-        last = instruments.hours(self.db, channel, since=today, until=until, windows=mine)
+        last = hours.hours(self.db, channel, since=today, until=until)
         noted = gaps.between(self.db, [channel], since=since, until=self.at)
         holes = self._holes(tile, noted, mine, since=cadence[-1][0] if cadence else to_us(until))
         span = {"since_us": to_us(since), "until_us": to_us(until)}
-        pieces = completeness.pieces(hours, cadence, length_us=clocks.HOUR_US, **span)
+        pieces = completeness.pieces(week, cadence, length_us=clocks.HOUR_US, **span)
         return Channel(
             tile=tile,
             newest=self._newest(tile),
             counts_since=self._counts_since(channel),
             day=_came(last, cadence, since_us=to_us(today), until_us=to_us(until)),
-            week=_came(hours, cadence, **span),
+            week=_came(week, cadence, **span),
             in_windows=covered(mine, since=since, until=self.at),
             holes=holes[:MOST_RUNS],
             more_holes=max(0, len(holes) - MOST_RUNS),
             flagged=self._flagged(channel, since=today),
+            doubted=flagged(self.db, tile.signal, since=since, until=self.at)[::-1],
             strip=strips.strip(
                 pieces, noted, mine, since_us=to_us(since), until_us=to_us(self.at), zone=zone
             ),

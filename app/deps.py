@@ -11,7 +11,10 @@ from sqlalchemy import Connection, Engine
 
 from app import auth
 from app.errors import SignInFirst
+from app.inputs import Id
 from compliance.model.sites import Viewer
+from compliance.records import places
+from compliance.records.places import Signal
 from compliance.records.scope import Scope
 from compliance.settings import Settings
 
@@ -73,3 +76,14 @@ Config = Annotated[Settings, Depends(settings_of)]
 Now = Annotated[datetime, Depends(now)]
 SignedIn = Annotated[Viewer, Depends(signed_in)]
 Visible = Annotated[Scope, Depends(scope_of)]
+
+
+def channel_of(
+    scope: Visible, engine: Annotated[Engine, Depends(engine_of)], channel_id: Id
+) -> Signal:
+    """The channel that an address names, looked for before anything else. Raises: NotFound."""
+    with engine.connect() as db:
+        return places.one(db, scope, channel_id)
+
+
+Here = Annotated[Signal, Depends(channel_of)]

@@ -10,7 +10,9 @@ from itertools import zip_longest
 from app.moments import ComesTwice, at_plant, past, typed
 from compliance.enforcing.decisions import SHORTEST_REASON
 from compliance.errors import InputError
+from compliance.jobs.determine import Paper, Wanted, check
 from compliance.model.calibrations import Standard, standard
+from compliance.model.determinations import Verdict
 from compliance.model.windows import Declared, WindowKind
 from compliance.records.instruments import Instrument
 from compliance.records.places import Signal
@@ -100,6 +102,53 @@ class WindowForm(_Form):
         if not chosen:
             self.faults["over"] = "Choose the instrument, its point, or one of its channels."
         return chosen
+
+
+@dataclass(kw_only=True)
+class DeterminationForm(_Form):
+    """A determination as it was typed. channel: its number."""
+
+    channel: str = ""
+    verdict: str = ""
+    since: str = ""
+    since_fold: str = ""
+    until: str = ""
+    until_fold: str = ""
+    reason: str = ""
+
+    def wanted(
+        self, signals: Sequence[Signal], *, evidence: Paper | None, now: datetime
+    ) -> Wanted | None:
+        """What it says, or None with the faults. signals: every channel of the point."""
+        chosen = next((one for one in signals if str(one.channel_id) == self.channel), None)
+        if chosen is None:
+            self.faults["channel"] = "Choose the channel whose readings you mean."
+        if self.verdict not in set(Verdict):
+            self.faults["verdict"] = "Choose what the readings are."
+        zone = signals[0].zone
+        since = self.instant("since", self.since, zone, fold=self.since_fold)
+        until = self.instant("until", self.until, zone, fold=self.until_fold)
+        reason = self.reason.strip()
+        if len(reason) < SHORTEST_REASON:
+            self.faults["reason"] = (
+                f"Write at least {SHORTEST_REASON} characters: it is read at a hearing."
+            )
+        if self.faults or chosen is None or since is None or until is None:
+            return None
+        wanted = Wanted(
+            channel_id=chosen.channel_id,
+            since=since,
+            until=until,
+            verdict=Verdict(self.verdict),
+            reason=reason,
+            evidence=evidence,
+        )
+        try:
+            check(wanted, now=now)
+        except InputError as error:
+            self.faults["until"] = str(error)
+            return None
+        return wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

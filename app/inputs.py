@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 NUL = "nul"
 """The kind of the one fault that is answered 400: no text of anybody holds this character."""
@@ -22,6 +22,8 @@ LATEST = datetime(2200, 1, 1, tzinfo=UTC)
 def _without_nul(text: str) -> str:
     if "\x00" in text:
         raise PydanticCustomError(NUL, "a NUL character stands in the text; send it without")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise PydanticKnownError("string_unicode")
     return text
 
 

@@ -13,9 +13,12 @@ from sqlalchemy import Engine
 from app import errors
 from app.api import (
     bills,
+    corrections,
+    determinations,
     findings,
     frames,
     health,
+    holds,
     instruments,
     live,
     points,
@@ -29,7 +32,9 @@ from app.headers import Guard
 from app.live import Hub
 from app.outermost import Outermost
 from app.pages import bills as bill_pages
-from app.pages import board, commission, declarations, machines, session, upload
+from app.pages import board, commission, declarations, keeping, machines, session, upload
+from app.pages import corrections as correction_pages
+from app.pages import determinations as determination_pages
 from app.pages import findings as finding_pages
 from app.pages import instruments as instrument_pages
 from app.pages import points as point_pages
@@ -65,11 +70,14 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
         board,
         point_pages,
         volume_pages,
+        determination_pages,
+        correction_pages,
         finding_pages,
         upload,
         bill_pages,
         commission,
         machines,
+        keeping,
         declarations,
         instrument_pages,  # after all that begins with /instruments/new
     ):
@@ -77,11 +85,14 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
     for nouns in (
         points,
         volume_nouns,
+        determinations,
+        corrections,
         findings,
         bills,
         results,
         webhooks,
         questions,
+        holds,
         instruments,
         live,
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 
 from fastapi import Request
@@ -21,6 +22,10 @@ UPLOADS = {
     "/api/v1/results": uploads.LARGEST + ROOM,
 }
 """Of the addresses that take a file, in bytes; the second takes it again, as text."""
+AT_A_POINT = re.compile(
+    r"(?:/points/[^/]+|/api/v1/channels/[^/]+)/(?:determinations|corrections)(/check)?"
+)
+"""Addresses that take a file about the readings of a point: first it, then it again, as text."""
 DRAINED = 50_000_000
 """So much more is taken and thrown away: a browser that is cut off shows no answer."""
 TOO_LONG = f"The request is longer than {USUAL:,} bytes, the most this address takes; send less."
@@ -37,8 +42,8 @@ class Sizes:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most = UPLOADS.get(scope["path"], USUAL)
-        says = uploads.TOO_LARGE if scope["path"] in UPLOADS else TOO_LONG
+        most = largest(scope["path"])
+        says = TOO_LONG if most == USUAL else uploads.TOO_LARGE
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > most:
             if int(declared) <= DRAINED:
@@ -57,6 +62,13 @@ class Sizes:
             return message
 
         await self._app(scope, counted, send)
+
+
+def largest(path: str) -> int:
+    """The most bytes that an address takes."""
+    if AT_A_POINT.fullmatch(path):
+        return ENCODED + ROOM
+    return UPLOADS.get(path, USUAL)
 
 
 async def _drain(receive: Receive) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,11 @@ def moment(at: datetime, zone: str) -> str:
     return local(at, zone, "%-d %b %Y %H:%M:%S")
 
 
+def stamp(at: datetime) -> str:
+    """An instant inside an address."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def day(on: date) -> str:
     """A civil day."""
     return on.strftime("%-d %b %Y")
@@ -74,6 +79,11 @@ def iso_day(written: str) -> str:
 def day_at(at: datetime, zone: str) -> str:
     """The civil day of an instant at the plant."""
     return day(at.astimezone(ZoneInfo(zone)))
+
+
+def month_at(at: datetime, zone: str) -> str:
+    """The civil month of an instant at the plant."""
+    return at.astimezone(ZoneInfo(zone)).strftime("%b %Y")
 
 
 def duration(seconds: float) -> str:
@@ -169,8 +179,10 @@ templates.env.filters.update(
     local=local,
     clock=clock,
     moment=moment,
+    stamp=stamp,
     day=day,
     day_at=day_at,
+    month_at=month_at,
     iso_day=iso_day,
     duration=duration,
     unit=unit_shown,

@@ -23,6 +23,11 @@ class Name:
     text: str
     address: str
 
+    def under(self, page: str) -> str:
+        """The address of a page of the point about this channel."""
+        path, _, query = self.address.partition("?")
+        return f"{path}/{page}?{query}"
+
 
 def names(signals: Sequence[Signal]) -> dict[int, Name]:
     """Names by channel; where a point has two channels of a parameter, with the map's entry."""

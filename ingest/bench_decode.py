@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from pymodbus.client.mixin import ModbusClientMixin
 
 from compliance.errors import InputError
+from compliance.model.bench import Row
 from compliance.model.register_map import Entry, Kind, Order, RegisterMap, RegisterType
 from compliance.model.units import Unit, dimension
 from ingest import library
@@ -46,22 +46,6 @@ _PEER = {
     RegisterType.FLOAT64: _TYPE.FLOAT64,
 }
 _Words = NDArray[np.uint16]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One comparison; ratio is ours ÷ theirs in speed."""
-
-    what: str
-    figure: float
-    unit: str
-    against: str
-    against_figure: float
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast as the peer."""
-        return self.figure / self.against_figure
 
 
 def rows(size: str, names: Sequence[str] = ()) -> tuple[Row, ...]:

@@ -7,11 +7,16 @@ from sqlalchemy import create_engine
 from sqlalchemy.engine import Connection
 
 from compliance.records.tables import metadata
+from compliance.records.timescale import is_partition
 
 
 def include_name(name: str | None, type_: str, parent_names: object) -> bool:
     """Leave out what others own: chunks, partitions, catalogues of TimescaleDB."""
-    return not (type_ == "schema" and name is not None and name.startswith("_timescaledb"))
+    if name is None:
+        return True
+    if type_ == "table":
+        return not is_partition(name)
+    return not (type_ == "schema" and name.startswith("_timescaledb"))
 
 
 def migrate(connection: Connection) -> None:

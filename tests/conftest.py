@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, Engine
 
-from compliance.records import embedded, schema
+from compliance.records import embedded, timescale
 from compliance.records.engine import make_engine
-from tests.support.databases import Databases
+from tests.support.bounded import watched
+from tests.support.databases import Databases, Servers
 
 SHARED = Path(__file__).parents[1].parent / "shared"
 
@@ -43,24 +43,40 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[embedded.Server]:
-    """The embedded server, in a home that other accounts may enter."""
-    home = Path(tempfile.gettempdir()) / f"pretreat-tests-{os.geteuid()}"
-    with embedded.running(home) as running:
-        yield running
+def servers() -> Iterator[Servers]:
+    """The database servers, started when first asked for."""
+    with ExitStack() as leaving:
+        yield Servers(leaving)
 
 
-@pytest.fixture(scope="session")
-def databases(server: embedded.Server) -> Iterator[Databases]:
+@pytest.fixture
+def edition(request: pytest.FixtureRequest, servers: Servers) -> str:
+    """On which server a test runs: the best one found, or for storage tests each in turn."""
+    wanted: str = getattr(request, "param", "best")
+    if wanted == "timescaledb":
+        _require_timescaledb(servers)
+    return "plain" if wanted == "plain" else "best"
+
+
+def _require_timescaledb(servers: Servers) -> None:
+    with servers.shared("best").connect() as db:
+        if timescale.edition(db) != "plain":
+            return
+    if os.environ.get("CI") and os.geteuid() == 0:  # who may have installed it
+        pytest.fail("TimescaleDB is absent under CI; scripts/need-timescaledb brings it")
+    pytest.skip("TimescaleDB is absent; scripts/need-timescaledb brings it, as root")
+
+
+@pytest.fixture
+def databases(servers: Servers, edition: str) -> Databases:
     """Migrated, empty databases, one after another."""
-    name = f"template_{os.getpid()}"
-    server.ensure_database(name, fresh=True)
-    engine = make_engine(server.url(name))
-    schema.upgrade(engine)
-    engine.dispose()
-    made = Databases(server, name)
-    yield made
-    made.close()
+    return servers.databases(edition)
+
+
+@pytest.fixture
+def server(databases: Databases) -> embedded.Server:
+    """The server that they are on."""
+    return databases.server
 
 
 @pytest.fixture
@@ -81,24 +97,19 @@ def engine_too(databases: Databases) -> Iterator[Engine]:
 def _own_database(databases: Databases) -> Iterator[Engine]:
     name = databases.take()
     made = make_engine(databases.server.url(name))
-    yield made
-    made.dispose()
-    databases.give_back(name)
-
-
-@pytest.fixture(scope="session")
-def _shared_engine(databases: Databases) -> Iterator[Engine]:
-    name = databases.take()
-    made = make_engine(databases.server.url(name))
-    yield made
-    made.dispose()
-    databases.give_back(name)
+    try:
+        with watched(made):
+            yield made
+    finally:
+        made.dispose()
+        databases.give_back(name)
 
 
 @pytest.fixture
-def db(_shared_engine: Engine) -> Iterator[Connection]:
+def db(servers: Servers, edition: str) -> Iterator[Connection]:
     """A connection on a migrated schema; whatever a test writes is rolled back."""
-    with _shared_engine.connect() as connection:
+    engine = servers.shared(edition)
+    with watched(engine), engine.connect() as connection:
         transaction = connection.begin()
         yield connection
         transaction.rollback()

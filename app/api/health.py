@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app import auth
 from app.deps import Db, Now, Pool, signed_in
 from compliance.errors import StorageError
-from compliance.records import health, outbox, schema
+from compliance.records import health, outbox, schema, timescale
 
 router = APIRouter()
 
@@ -34,7 +34,7 @@ def ready(engine: Pool, at: Now) -> Response:
     try:
         schema.require(engine)
         with engine.connect() as db:
-            beats = health.beats(db)
+            beats, edition = health.beats(db), timescale.edition(db)
     except (StorageError, SQLAlchemyError) as error:
         reason = str(error) if isinstance(error, StorageError) else "the database does not answer"
         return JSONResponse(
@@ -42,7 +42,7 @@ def ready(engine: Pool, at: Now) -> Response:
         )
     late = [one.process for one in beats if at - one.at > LATE]
     return JSONResponse(
-        {"status": "degraded" if late else "ok", "late": late},
+        {"status": "degraded" if late else "ok", "late": late, "edition": edition},
         HTTPStatus.SERVICE_UNAVAILABLE if late else HTTPStatus.OK,
         LATER if late else None,
     )

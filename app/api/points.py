@@ -7,9 +7,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from app import charts
+from app import charts, excluding
 from app.deps import Db, Now, Visible
-from app.inputs import Instant
+from app.inputs import Instant, Storable
+from app.laid import as_columns
 from app.limits import bounds
 from app.pages.points import chosen, span
 from compliance.errors import InputError
@@ -64,9 +65,11 @@ def point_readings(  # noqa: PLR0913 - what a request brings
     """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
 
     Times are milliseconds since 1970. What was read in one of the ``windows`` that people declared
-    is kept, and is not judged. Few readings come one by one, many in buckets with their
-    extremes. ``entry`` names the channel where a point has several of a parameter. An excursion
-    without ``detection`` is the program's own screening.
+    is kept, and is not judged. Few readings come one by one, many in buckets with their extremes.
+    ``flags`` are spans that screening doubts, ``determinations`` what people said of readings,
+    ``corrected`` those that were corrected, with what was read first. ``entry`` names the channel
+    where a point has several of a parameter. An excursion without ``detection`` is the program's
+    own screening.
     """
     signals = places.at_point(db, scope, code)
     if not signals:
@@ -104,6 +107,7 @@ def point_readings(  # noqa: PLR0913 - what a request brings
             }
             for one in shown["windows"]
         ],
+        **as_columns(shown["laid"], signal),
         "judged": columns.judged,
         "flagged": columns.flagged,
         "limits": [
@@ -121,6 +125,22 @@ def point_readings(  # noqa: PLR0913 - what a request brings
             _excursion(one["case"], one["headline"])
             for one in (*shown["cases"], *shown["screening"])
         ],
+    }
+
+
+@router.get("/points/{code}/exclusions")
+def point_exclusions(
+    scope: Visible, db: Db, at: Now, code: str, month: Storable = ""
+) -> dict[str, Any]:
+    """What share of a month's readings was left out, inside the limit and beyond it, by whom.
+
+    ``month`` as 2026-11, at the plant; the present one where none is named. Whether a reading is
+    left out may not depend on its value: the two shares stand side by side.
+    """
+    signals = places.at_point(db, scope, code)
+    zone = signals[0].zone if signals else places.zone(db, scope)
+    return excluding.as_json(db, signals, excluding.month_of(month, zone=zone, now=at), now=at) | {
+        "point": code
     }
 
 

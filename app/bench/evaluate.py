@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -147,15 +147,8 @@ def _ioos_qc(series: Series) -> dict[str, float] | None:
 def _again(settings: Settings, users: int, days: int) -> tuple[Row, ...]:
     """A city's history judged anew from its database, and how much of that was reading it out."""
     with ground(settings, users=users, per_user=2, interval_s=60) as engine:
-        count = _stored(engine, days)
-        with engine.begin() as db:
-            readings.mark_dirty(
-                db,
-                channels(db),
-                since=FIRST,
-                until=FIRST + timedelta(days=days),
-                why="bench",
-            )
+        count = stored(engine, days)
+        mark(engine, days)
         read_out = seconds(lambda: _read(engine, days))
         whole = seconds(lambda: _until_clean(engine, days))
     return (
@@ -169,7 +162,19 @@ def _again(settings: Settings, users: int, days: int) -> tuple[Row, ...]:
     )
 
 
-def _stored(engine: Engine, days: int) -> int:
+def end(days: int) -> datetime:
+    """When the data of so many days end."""
+    return FIRST + timedelta(days=days)
+
+
+def mark(engine: Engine, days: int) -> None:
+    """Have every channel judged over all its days."""
+    with engine.begin() as db:
+        readings.mark_dirty(db, channels(db), since=FIRST, until=end(days), why="bench")
+
+
+def stored(engine: Engine, days: int) -> int:
+    """Store the history of every channel; how many readings."""
     with engine.connect() as db:
         known = levels(db)
     count = 0
@@ -184,11 +189,9 @@ def _stored(engine: Engine, days: int) -> int:
 def _read(engine: Engine, days: int) -> None:
     with engine.connect() as db:
         for channel in channels(db):
-            until = FIRST + timedelta(days=days)
-            readings.usable(db, [channel], since=FIRST, until=until)
+            readings.usable(db, [channel], since=FIRST, until=end(days))
 
 
 def _until_clean(engine: Engine, days: int) -> None:
-    now = FIRST + timedelta(days=days)
-    while evaluate(engine, now=now, release="bench").readings:
+    while evaluate(engine, now=end(days), release="bench").readings:
         pass

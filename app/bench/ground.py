@@ -71,6 +71,8 @@ def _user(number: int, per_user: int, interval_s: float) -> dict[str, object]:
         {
             "unit": unit + 1,
             "map": "eh-liquiline-cm44x",
+            "order": "ABCD",
+            "confirmed": {"by": "Bench", "on": "2020-01-01", "how": "made for a bench"},
             "channels": [
                 _channel(PARAMETERS[at], _ENTRIES[at], interval_s)
                 for at in range(min(len(PARAMETERS), per_user - unit * len(PARAMETERS)))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 
 import psycopg
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from app.bench import history
 from app.bench.ground import FIRST, ground, levels
@@ -21,21 +21,22 @@ from compliance.records.batch import COLUMNS, COPY_END, COPY_START, Frame
 from compliance.records.engine import raw_connection
 from compliance.settings import Settings
 
-SIZES = {"small": (40, 2), "full": (200, 20)}
-"""Users of five channels, and days of a reading a minute."""
+SIZES = {"small": (20, 1, 20), "full": (200, 20, 400)}
+"""Users of five channels, days of a reading a minute, and live batches."""
 FRAME = 5000
 LIVE = 5000
+TURN = 10
+"""So many frames of ours, then as many of the plain limit."""
 _PLAIN = f"COPY plain ({', '.join(COLUMNS)}) FROM STDIN WITH (FORMAT binary)"
 
 
 def rows(settings: Settings, size: str) -> tuple[Row, ...]:
     """Backlog, live batches of one reading a channel, and a full replay."""
-    users, days = SIZES[size]
+    users, days, batches = SIZES[size]
     with ground(settings, users=users, per_user=5, interval_s=60) as engine:
         with engine.begin() as db:
             known = levels(db)
-            db.execute(text("CREATE TABLE plain (LIKE reading INCLUDING ALL)"))
-            db.exec_driver_sql(timescale.hypertable_sql("plain", "read_at"))
+            timescale.make_like_reading(db, "plain")
         made = [
             frame
             for day in range(days)
@@ -47,7 +48,9 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
             )
         ]
         backlog = _beside(engine, made, "backlog: frames of 5,000 readings")
-        live = _beside(engine, _live(days), "live: batches of 5,000 channels, one reading each")
+        live = _beside(
+            engine, _live(days, batches), "live: batches of 5,000 channels, one reading each"
+        )
         again = _renamed(made)
         replay = Row(
             what="full replay: the same readings under new batch keys",
@@ -59,9 +62,9 @@ def rows(settings: Settings, size: str) -> tuple[Row, ...]:
         return backlog, live, replay
 
 
-def _live(days: int) -> list[Frame]:
+def _live(days: int, batches: int) -> list[Frame]:
     many = dict.fromkeys(range(1_000_000, 1_000_000 + LIVE), 7.4)
-    of = history.day_of_channels(many, day=days + 1, interval_s=86_400 // (4 * days))
+    of = history.day_of_channels(many, day=days + 1, interval_s=86_400 // batches)
     return list(history.frames(of, worker="live", first=1, size=LIVE))
 
 
@@ -70,8 +73,8 @@ def _beside(engine: Engine, made: Sequence[Frame], what: str) -> Row:
     ours = theirs = 0.0
     count = sum(one.count for one in made)
     with raw_connection(engine) as plain:
-        for start in range(0, len(made), 50):
-            part = made[start : start + 50]
+        for start in range(0, len(made), TURN):
+            part = made[start : start + TURN]
             ours += _seconds(lambda one: _append(engine, one), part)
             theirs += _seconds(lambda one: _copy(plain, one), part)
     return Row(

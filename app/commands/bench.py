@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from app.bench import evaluate as bench_evaluate
+from app.bench import live as bench_live
+from app.bench import query as bench_query
+from app.bench import store as bench_store
 from app.commands.modbus_maps import print_grid
+from compliance import settings
+from compliance.model.bench import Row
 from ingest import bench_decode
 
 command = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -23,6 +30,10 @@ class Size(StrEnum):
     FULL = "full"
 
 
+Sized = Annotated[Size, typer.Option(help="small: seconds; full: minutes.")]
+Table = Annotated[bool, typer.Option("--table", help="For people.")]
+
+
 @command.callback()
 def bench() -> None:
     """Measured speed beside a peer, in the same run.
@@ -33,25 +44,64 @@ def bench() -> None:
 
 @command.command("decode")
 def decode(
-    size: Annotated[Size, typer.Option(help="small: seconds; full: minutes.")] = Size.SMALL,
+    size: Sized = Size.SMALL,
     map_name: Annotated[
         list[str] | None, typer.Option("--map", metavar="NAME", help="Only this map; repeatable.")
     ] = None,
-    table: Annotated[bool, typer.Option("--table", help="For people.")] = False,
+    table: Table = False,
 ) -> None:
     """Words to values with their quality, beside pymodbus entry by entry.
 
     Example: pretreat bench decode --size small --map hach-sc4500
     """
-    rows = bench_decode.rows(size.value, map_name or ())
-    if not table:
-        print(json.dumps(_report("decode", size, rows)))
-        return
-    heads = ("what", "values/s", "peer", "values/s", "ratio")
-    print_grid(heads, [_shown(row) for row in rows])
+    _print("decode", size, bench_decode.rows(size.value, map_name or ()), table=table)
 
 
-def _report(name: str, size: Size, rows: tuple[bench_decode.Row, ...]) -> dict[str, object]:
+@command.command("store")
+def store(size: Sized = Size.SMALL, table: Table = False) -> None:
+    """Batches with their keys and marks, beside plain COPY of the same readings.
+
+    Example: pretreat bench store --size small --table
+    """
+    _print("store", size, bench_store.rows(settings.load(), size.value), table=table)
+
+
+@command.command("query")
+def query(size: Sized = Size.SMALL, table: Table = False) -> None:
+    """What boards and reports ask of a long history, beside the limits and beside a short one.
+
+    Example: pretreat bench query --size full
+    """
+    _print("query", size, bench_query.rows(settings.load(), size.value), table=table)
+
+
+@command.command("evaluate")
+def evaluate(size: Sized = Size.SMALL, table: Table = False) -> None:
+    """Excursions and screening from arrays, and a city judged again from its database.
+
+    Example: pretreat bench evaluate --size small
+    """
+    _print("evaluate", size, bench_evaluate.rows(settings.load(), size.value), table=table)
+
+
+@command.command("live")
+def live(size: Sized = Size.SMALL, table: Table = False) -> None:
+    """From a register that changes to a detection that is stored, under full load.
+
+    Example: pretreat bench live --size full
+    """
+    _print("live", size, bench_live.rows(settings.load(), size.value), table=table)
+
+
+def _print(name: str, size: Size, rows: Sequence[Row], *, table: bool) -> None:
+    if table:
+        heads = ("what", "figure", "unit", "against", "figure", "ratio")
+        print_grid(heads, [_shown(row) for row in rows])
+    else:
+        print(json.dumps(_report(name, size, rows)))
+
+
+def _report(name: str, size: Size, rows: Sequence[Row]) -> dict[str, object]:
     return {
         "bench": name,
         "size": size.value,
@@ -61,10 +111,10 @@ def _report(name: str, size: Size, rows: tuple[bench_decode.Row, ...]) -> dict[s
         "rows": [
             {
                 "what": row.what,
-                "figure": round(row.figure),
+                "figure": _rounded(row.figure),
                 "unit": row.unit,
                 "against": row.against,
-                "against_figure": round(row.against_figure),
+                "against_figure": _rounded(row.against_figure),
                 "ratio": round(row.ratio, 2),
             }
             for row in rows
@@ -72,6 +122,11 @@ def _report(name: str, size: Size, rows: tuple[bench_decode.Row, ...]) -> dict[s
     }
 
 
-def _shown(row: bench_decode.Row) -> tuple[str, ...]:
-    figures = (f"{row.figure:,.0f}", row.against, f"{row.against_figure:,.0f}")
-    return (row.what, *figures, f"{row.ratio:.0f}")
+def _rounded(figure: float) -> float:
+    """Four digits of a time, whole numbers of what is counted."""
+    return round(figure) if figure >= 1000 else float(f"{figure:.4g}")
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    ours, theirs = (f"{_rounded(one):,}" for one in (row.figure, row.against_figure))
+    return (row.what, ours, row.unit, row.against, theirs, f"{row.ratio:.2f}")

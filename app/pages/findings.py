@@ -14,6 +14,7 @@ from app import auth
 from app.deps import Db, Now, Pool, SignedIn, Visible
 from app.evidence import Line, around, papers_of
 from app.inputs import Id, Storable
+from app.laid import Laid, laid
 from app.pages.board import told
 from app.pages.points import span
 from app.templating import page
@@ -23,6 +24,7 @@ from compliance.errors import Refused
 from compliance.jobs import decide
 from compliance.records import casefile, people, places, samplers
 from compliance.records.casefile import Analysis, Case
+from compliance.records.places import Signal
 from compliance.records.samplers import Stored
 from compliance.records.scope import Scope
 
@@ -152,8 +154,18 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         if case.channel_id
         else None,
         "steps": casefile.timeline(db, f"detection:{case.id}"),
+        "history": casefile.history(db, case.exceedance_id),
+        "laid_over": _laid_over(db, signal, case),
         "decided": case.state in DECIDED,
     }
+
+
+def _laid_over(db: Connection, signal: Signal | None, case: Case) -> Laid | None:
+    """What was laid over the readings of a finding, up to a minute on either side."""
+    if signal is None:
+        return None
+    near = timedelta(minutes=1)
+    return laid(db, signal, since=case.starts_at - near, until=case.ends_at + near)
 
 
 def _composites(

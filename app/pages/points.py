@@ -11,15 +11,18 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from sqlalchemy import Connection
 
-from app import charts
+from app import charts, excluding
 from app.deps import Db, Now, Visible
 from app.inputs import Instant
+from app.laid import laid
 from app.limits import bounds
 from app.pages.board import told
 from app.templating import page
 from app.tiles import ordered
 from app.wording import names, summary
 from compliance.errors import NotFound
+from compliance.jobs.exclusions import of_month
+from compliance.judging.exclusions import RULE
 from compliance.model.commissioning import holes
 from compliance.model.periods import day_of, to_us
 from compliance.records import buckets, casefile, counting, places, samplers, windows
@@ -57,6 +60,8 @@ def point(  # noqa: PLR0913 - what a request brings
     signal = chosen(signals, parameter, entry)
     end = _aware(until, signal.zone) if until else at
     context = span(db, scope, signal, since=end - RANGES[range], until=end)
+    month = excluding.month_of("", zone=signal.zone, now=end)
+    left_out = of_month(db, signal.channel_id, month, now=at)
     return page(
         request,
         "point.html",
@@ -67,6 +72,10 @@ def point(  # noqa: PLR0913 - what a request brings
             "ranges": RANGES,
             "fixed": until,
             "zone": signal.zone,
+            "month": month,
+            "exclusions": excluding.rows(left_out) if left_out else (),
+            "left_out": left_out,
+            "rule": RULE,
             "composites_here": composites_in(db, scope, signal, since=context["since"], until=end),
         },
     )
@@ -110,9 +119,12 @@ def span(
     judged = sum(one.count for one in found) - apart
     flagged = sum(one.flagged for one in found)
     in_windows = sum(one.declared for one in found)
+    determined = sum(one.determined for one in found)
     if judged + apart + flagged:
         said = f"{judged:,} usable readings, {flagged:,} that could not be relied on"
-        said += f", {in_windows:,} of them in declared windows." if in_windows else "."
+        said += f", {in_windows:,} of them in declared windows" if in_windows else ""
+        said += f", {determined:,} of them determined not to count" if determined else ""
+        said += "."
         if apart:
             said += f" {apart:,} more were not judged: the point was not commissioned then."
     else:
@@ -131,6 +143,7 @@ def span(
         "screening": [told(one) for one in screening],
         "buckets": found,
         "windows": windows.of(db, [signal.channel_id], since=since, until=until),
+        "laid": laid(db, signal, since=since, until=until),
         "rows": charts.rows(found, since=since, until=until),
         "uncounted": uncounted(db, signal, since=since, until=until),
         "empty": not judged + apart + flagged,

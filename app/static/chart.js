@@ -4,6 +4,7 @@
 const ARROWS = { ArrowLeft: -1, ArrowRight: 1 };
 const STRIP = 8;
 const LEAST = 3; // pixels: what is shorter than that is still seen
+const RAIL = 6;
 const MARGIN = 0.015; // of the span, after now
 
 function colours() {
@@ -64,6 +65,62 @@ function hatch(u, from, to, said, colour) {
   ctx.restore();
 }
 
+// What screening doubts: a rail along the top, with a tooth where each span begins; a wedge points down from it.
+function doubts(u, data, colour) {
+  const { ctx, bbox } = u, ratio = devicePixelRatio;
+  for (const one of data.flags ?? []) {
+    const left = u.valToPos(one.from / 1000, "x", true), right = Math.max(left + LEAST * ratio, u.valToPos(one.to / 1000, "x", true));
+    ctx.fillStyle = ctx.strokeStyle = colour(one.fails ? "grave" : "warn");
+    ctx.lineWidth = ratio;
+    if (one.fails) ctx.fillRect(left, bbox.top, right - left, RAIL * ratio);
+    else {
+      ctx.fillRect(left, bbox.top, right - left, 2 * ratio);
+      ctx.beginPath();
+      for (let x = left; x <= right; x += 6 * ratio) {
+        ctx.moveTo(x, bbox.top);
+        ctx.lineTo(x, bbox.top + RAIL * ratio);
+      }
+      ctx.stroke();
+    }
+    const middle = (left + right) / 2;
+    ctx.beginPath();
+    ctx.moveTo(middle - 4 * ratio, bbox.top + RAIL * ratio);
+    ctx.lineTo(middle + 4 * ratio, bbox.top + RAIL * ratio);
+    ctx.lineTo(middle, bbox.top + (RAIL + 6) * ratio);
+    ctx.fill();
+  }
+}
+
+// A corrected reading: a diamond where it is now, an open one where it was first read, and a line between them.
+function amends(u, data, colour) {
+  const { ctx } = u, ratio = devicePixelRatio, size = 5 * ratio;
+  ctx.fillStyle = ctx.strokeStyle = colour("link");
+  ctx.lineWidth = 1.5 * ratio;
+  for (const one of data.corrected ?? []) {
+    const x = u.valToPos(one.at / 1000, "x", true), ends = [];
+    for (const value of [one.first, one.value]) {
+      if (value === null) continue;
+      const y = u.valToPos(value, "y", true);
+      ends.push(y);
+      ctx.beginPath();
+      ctx.moveTo(x, y - size);
+      ctx.lineTo(x + size, y);
+      ctx.lineTo(x, y + size);
+      ctx.lineTo(x - size, y);
+      ctx.closePath();
+      if (value === one.value) ctx.fill();
+      ctx.stroke();
+    }
+    if (ends.length < 2) continue;
+    ctx.setLineDash([2 * ratio, 2 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, ends[0]);
+    ctx.lineTo(x, ends[1]);
+    ctx.stroke();
+    ctx.setLineDash([]);
+  }
+}
+
 function under(u, data, colour) {
   const { ctx, bbox } = u;
   ctx.save();
@@ -76,6 +133,7 @@ function under(u, data, colour) {
     ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
   }
   for (const one of data.windows) hatch(u, one.from, one.to, one.kind.replaceAll("_", " "), colour);
+  for (const one of data.determinations ?? []) if (one.excludes) hatch(u, one.from, one.to, `determined ${one.verdict}`, colour);
   for (const [from, to] of data.not_commissioned ?? []) hatch(u, from, to, "not commissioned", colour);
   for (const limit of data.limits) {
     const y = u.valToPos(limit.value, "y", true);
@@ -123,6 +181,8 @@ function over(u, data, colour) {
     ctx.globalAlpha = 1;
     ctx.fillRect(left, bottom - STRIP * ratio, right - left, STRIP * ratio);
   }
+  doubts(u, data, colour);
+  amends(u, data, colour);
   ctx.restore();
 }
 
@@ -139,12 +199,16 @@ function words(u, index, data, figure) {
   const low = u.data[1][index], high = u.data[2][index], unit = figure.dataset.unit;
   const places = Math.max(0, (data.resolution.split(".")[1] ?? "").length);
   const when = stamp(u.data[0][index], data.zone);
-  const held = data.windows.find((one) => one.from <= u.data[0][index] * 1000 && one.to > u.data[0][index] * 1000);
+  const from = u.data[0][index] * 1000, to = (u.data[0][index + 1] ?? data.until / 1000) * 1000;
+  const at = (one) => one.from <= from && one.to > from;
+  const held = data.windows.find(at) ?? (data.determinations ?? []).find((one) => one.excludes && at(one));
   if (low === null || low === undefined) return `${when}: ${held ? held.says : "no data"}`;
   const value = low === high ? low.toFixed(places) : `${low.toFixed(places)} to ${high.toFixed(places)}`;
-  const from = u.data[0][index] * 1000, to = (u.data[0][index + 1] ?? data.until / 1000) * 1000;
   const inside = data.excursions.find((one) => one.starts < to && one.ends > from);
-  return `${when}: ${value} ${unit}${inside ? ` – ${inside.says}` : ""}`;
+  const amended = (data.corrected ?? []).find((one) => one.at >= from && one.at < Math.max(to, from + 1));
+  const doubted = (data.flags ?? []).find((one) => one.from < Math.max(to, from + 1) && one.to > from);
+  const more = [inside?.says, amended?.says, doubted && `doubted by screening: ${doubted.says}`].filter(Boolean);
+  return `${when}: ${value} ${unit}${more.map((one) => ` – ${one}`).join("")}`;
 }
 
 function bounds(data) {

@@ -21,9 +21,18 @@ MAY_DECIDE = frozenset({Role.COORDINATOR, Role.DIRECTOR})
 SHORTEST_REASON = 8
 
 
-def check(decision: Decision, *, state: str, viewer: Viewer, reason: str, city_id: int) -> None:
+def check(  # noqa: PLR0913 - what a decision rests on
+    decision: Decision,
+    *,
+    state: str,
+    viewer: Viewer,
+    reason: str,
+    city_id: int,
+    is_withdrawn: bool = False,
+) -> None:
     """Refuse a decision that is not this viewer's, comes twice, or has no reason.
 
+    is_withdrawn: whether the finding is no longer found: then no violation is opened from it.
     Raises: Refused with the sentence to show.
     """
     if viewer.role not in MAY_DECIDE or viewer.city_id not in (None, city_id):
@@ -32,6 +41,10 @@ def check(decision: Decision, *, state: str, viewer: Viewer, reason: str, city_i
         )
     if state in DECIDED:
         raise Refused(f"this detection is already {state}; a correction is a new entry")
+    if is_withdrawn and decision is Decision.OPEN:
+        raise Refused(
+            "this finding was withdrawn, since it is no longer found; no violation is opened from it"
+        )
     if len(reason.strip()) < SHORTEST_REASON:
         raise Refused(
             f"the reason is {reason.strip()!r}; write at least {SHORTEST_REASON} characters: "

@@ -18,12 +18,13 @@ from compliance.errors import ComplianceError
 from compliance.jobs.totals import counter, tallied
 from compliance.model import sampler as pure
 from compliance.model.composites import Composite, CompositeKind
+from compliance.model.keeping import holds
 from compliance.model.periods import Window, day_of, local_day
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
 from compliance.model.thinning import thinned
 from compliance.model.totals import Step
-from compliance.records import dirt, health, samplers, sites
+from compliance.records import destructions, dirt, health, samplers, sites
 from compliance.records.around import around, last_reading
 from compliance.records.dirt import Mark
 from compliance.records.samplers import Sampler, Taken
@@ -213,13 +214,26 @@ def _text(value: Decimal | None, step: str) -> str | None:
     return None if value is None else f"{value.quantize(Decimal(step)):f}"
 
 
+def _shut(case: Case, span: Window) -> tuple[Window, ...]:
+    """The closed months of any channel of the sampler."""
+    channels = sorted({one for setting in case.settings for one in setting.channels})
+    found = destructions.closed(case.db, channels, since=span.start, until=span.end)
+    return tuple(month for own in found.values() for month in own)
+
+
 def _write(case: Case, span: Window, found: dict[datetime, tuple[Sampler, Taken]]) -> int:
-    """Bring what stands in a span to what was found; how many rows were written."""
+    """Bring what stands in a span to what was found; how many rows were written.
+
+    What begins in a month whose readings were destroyed since stays as it was.
+    """
+    shut = _shut(case, span)
+    found = {start: one for start, one in found.items() if not holds(shut, start)}
     standing = {
         one.taken.starts_at: one
         for one in samplers.standing(
             case.db, case.newest.point_id, since=span.start, until=span.end
         )
+        if not holds(shut, one.taken.starts_at)
     }
     gone = [one.id for start, one in standing.items() if start not in found]
     samplers.supersede(case.db, gone, now=case.now, why=GONE)

@@ -35,6 +35,7 @@ def open_violation(
             viewer=viewer,
             reason=reason,
             city_id=found["city_id"],
+            is_withdrawn=found["superseded_at"] is not None,
         )
         year = now.astimezone(ZoneInfo(found["zone"])).year
         number = violation_number(year, findings.next_serial(db, year))

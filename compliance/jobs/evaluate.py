@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine
 
 from compliance.errors import ComplianceError
 from compliance.jobs.facts import Judged, Sieve
-from compliance.jobs.refold import PATIENCE, Task, fold
+from compliance.jobs.refold import PATIENCE, Task, fold, under
 from compliance.judging import judge
-from compliance.judging.refold import Under, quiet
+from compliance.judging.refold import quiet
 from compliance.judging.slugs import SCREENED
 from compliance.model.folds import Kept
 from compliance.model.parameters import Parameter
@@ -36,6 +36,8 @@ __all__ = ["CANNOT_JUDGE", "PATIENCE", "evaluate", "limits_of"]
 CANNOT_JUDGE = (ComplianceError, ArithmeticError, ValueError, LookupError)
 """What one channel's data, rules or papers can raise; a broken database is another matter."""
 
+MEASURES = (Parameter.FLOW, Parameter.VOLUME)
+DAY = timedelta(days=1)
 TOGETHER = 500
 """Channels read by one query."""
 NEAR = timedelta(hours=2)
@@ -85,6 +87,8 @@ def _leave_for_others(
     every = {c: m.rounded(quarter) for c, m in marks.items()}
     dirt.put(db, every, why=dirt.ROLLUP)
     dirt.put(db, every, why=dirt.SCREEN)
+    measured = {c: m for c, m in marks.items() if places[c].parameter in MEASURES}
+    dirt.put(db, {c: m.rounded(DAY) for c, m in measured.items()}, why=dirt.TOTAL)
 
 
 def _judge(sieve: Sieve, touched: Sequence[_Touched]) -> Judged:
@@ -151,7 +155,7 @@ def _all_calm(
     if not alike:
         return set()
     series = judge.usable(joined([found[one.channel.id] for one in alike]), parameter)
-    if all(quiet(_under(rule, alike[0].place), series) for rule in rules):
+    if all(quiet(under(rule, alike[0].place), series) for rule in rules):
         return {one.channel.id for one in alike}
     if len(alike) == 1:
         return set()
@@ -190,7 +194,7 @@ def _fold_one(sieve: Sieve, one: _Touched, kept: Mapping[tuple[str, int], Kept])
                 task = Task(
                     channel=one.channel,
                     place=one.place,
-                    under=_under(rule, one.place),
+                    under=under(rule, one.place),
                     mark=one.mark,
                     kept=kept.get((rule.id, one.channel.id), Kept()),
                 )
@@ -206,10 +210,6 @@ def _set_aside(db: Connection, one: _Touched, error: Exception) -> None:
     health.fault_once(db, "work", what[:500], within=timedelta(hours=1))
     if one.mark is not None:
         dirt.put(db, {one.channel.id: one.mark}, why=dirt.FAILED)
-
-
-def _under(rule: LimitRule, place: sites.Place) -> Under:
-    return Under(rule=rule, zone=book.find(rule.id)[0].zone, unit=place.unit)
 
 
 def limits_of(place: sites.Place) -> tuple[LimitRule, ...]:

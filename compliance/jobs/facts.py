@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -12,15 +12,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from compliance.jobs import proof
+from compliance.jobs.because import LATE, because
 from compliance.model.findings import Authority, Exceedance, Kind
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
 from compliance.model.units import Quantity, Unit, shown
-from compliance.model.windows import holding
-from compliance.records import findings, outbox, sites, windows
+from compliance.records import findings, outbox, sites
 from compliance.records.findings import Change
 
-LATE = "late or corrected readings"
 EVENT = {
     Change.NEW: "exceedance.started",
     Change.ENDED: "exceedance.ended",
@@ -42,6 +41,11 @@ class Judged:
             new_facts=self.new_facts + other.new_facts,
             new_detections=self.new_detections + other.new_detections,
         )
+
+
+SCREENED = "its readings were screened anew"
+UNCHANGED = Judged()
+"""What judging did where a fact is stored as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,11 @@ def write_fact(sieve: Sieve, fact: Exceedance, *, channel: Channel, place: sites
     gather = partial(
         proof.of_channel, sieve.db, fact, channel=channel, place=place, release=sieve.release
     )
-    return store(sieve, fact, where, gather)
+    judged = store(sieve, fact, where, gather)
+    if judged is UNCHANGED and fact.settled:
+        laid = proof.laid_over(sieve.db, fact, channel=channel, zone=place.zone)
+        _amend(sieve, fact, laid, where)
+    return judged
 
 
 def store(
@@ -85,11 +93,12 @@ def store(
 ) -> Judged:
     """Store a fact, whatever it was found in: readings or a result; tell of it; raise a detection.
 
-    gather: the evidence, asked for only when the fact is new or has changed its end.
+    gather: the evidence, asked for only when the fact is new or has changed its end. Gives
+    ``UNCHANGED`` where the fact is already stored as it is.
     """
     change = findings.change(sieve.db, fact)
     if change is Change.SAME:
-        return Judged()
+        return UNCHANGED
     findings.put(
         sieve.db,
         fact,
@@ -98,11 +107,31 @@ def store(
         result_id=where.result_id,
         evidence=None if change is Change.EXTENDED else gather(),
         release=sieve.release,
+        why=_why(sieve, fact, where) if change is Change.REVISED else "",
     )
     for kind in _told(fact, change):
         outbox.put(sieve.db, kind, event(fact, point=where.point), city_id=where.city_id)
     detected = fact.authority is not Authority.PROGRAM and _detect(sieve, fact, where)
     return Judged(new_facts=int(change is Change.NEW), new_detections=int(detected))
+
+
+def _why(sieve: Sieve, fact: Exceedance, where: Where) -> str:
+    """Why a settled fact is another now."""
+    stood = findings.stood(sieve.db, fact.id)
+    if where.channel_id is None or stood is None:
+        return ""
+    why = because(sieve.db, where.channel_id, stood)
+    return SCREENED if why == LATE and fact.review != stood.review else why
+
+
+def _amend(sieve: Sieve, fact: Exceedance, laid: Mapping[str, Any], where: Where) -> None:
+    """Bring up to date what the evidence of an unchanged fact says was laid over its readings."""
+    stored = findings.kept(sieve.db, fact.id)
+    if stored is None or all(stored.evidence.get(k, v and None) == v for k, v in laid.items()):
+        return
+    why = _why(sieve, fact, where)
+    said = SCREENED if why == LATE else why
+    findings.amend_evidence(sieve.db, stored, laid, why=said, differs=False)
 
 
 def _told(fact: Exceedance, change: Change) -> tuple[str, ...]:
@@ -151,16 +180,13 @@ def withdraw_all_but(
     """Withdraw what begins in a span and is not found any more.
 
     It rested on readings that late or corrected ones have since bettered, or that lie in a window
-    which somebody declared.
+    which somebody declared, or that a person determined not to count.
     """
     standing = findings.standing(
         sieve.db, rule_id=rule_id, channel_id=channel.id, since=span.start, until=span.end
     )
-    gone = sorted(standing.keys() - still)
-    declared = windows.of(sieve.db, [channel.id], since=span.start, until=span.end)
-    for fact_id in gone:
-        held = holding(declared, standing[fact_id])
-        why = f"its readings lie in declared window {held.number}" if held else LATE
+    for fact_id in sorted(standing.keys() - still):
+        why = because(sieve.db, channel.id, standing[fact_id])
         findings.withdraw(sieve.db, [fact_id], why=why, at=sieve.now)
 
 

@@ -14,11 +14,12 @@ from sqlalchemy.exc import OperationalError
 
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
+from compliance.jobs.cross import check_totals
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.rollup import roll_up
 from compliance.jobs.screen import screen_readings
 from compliance.jobs.slugs import screen_slugs
-from compliance.records import health
+from compliance.records import health, timescale
 from compliance.records.engine import raw_connection
 
 log = structlog.get_logger(__name__)
@@ -61,8 +62,10 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
         ),
         Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10)),
         Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1)),
+        Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: compose(engine, now=now, release=release)),
+        Every(timedelta(hours=6), lambda now: _make_months(engine, now)),
         Every(BEAT, lambda _: _beat(engine)),
     )
     while not stop.is_set():
@@ -95,6 +98,12 @@ def _leave(engine: Engine) -> None:
 def _wait(listening: psycopg.Connection[tuple[object, ...]]) -> None:
     for _ in listening.notifies(timeout=LONGEST_WAIT, stop_after=1):
         return
+
+
+def _make_months(engine: Engine, now: datetime) -> None:
+    """Room for readings to come, where they are kept by months."""
+    with engine.begin() as db:
+        timescale.make_months_ahead(db, now)
 
 
 def _beat(engine: Engine) -> None:

@@ -9,11 +9,20 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from compliance.judging import evidence
+from compliance.judging import evidence, laid
 from compliance.model.findings import Exceedance
+from compliance.model.flags import gathered
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
-from compliance.records import counting, readings, sites, windows
+from compliance.records import (
+    corrections,
+    counting,
+    determinations,
+    flags,
+    readings,
+    sites,
+    windows,
+)
 
 NEAR = 3
 """A declared window so many intervals from a fact is named beside it: it may have cut it."""
@@ -44,7 +53,21 @@ def of_channel(
             zone=ZoneInfo(place.zone),
             register_map=_map(papers, counting.at(db, channel.id, fact.starts_at)),
             declared=windows.of(db, [channel.id], since=held.start - near, until=held.end + near),
+            laid=laid_over(db, fact, channel=channel, zone=place.zone),
         ),
+    )
+
+
+def laid_over(db: Connection, fact: Exceedance, *, channel: Channel, zone: str) -> dict[str, Any]:
+    """Corrections, determinations and flags over the readings of a fact, and those next to it."""
+    near = NEAR * timedelta(milliseconds=channel.interval_ms)
+    start, end = fact.starts_at, fact.ends_at + timedelta(microseconds=1)
+    found = flags.listed(db, channel.id, since=start, until=end)
+    return laid.laid(
+        corrections.of(db, [channel.id], since=start - near, until=end + near),
+        determinations.of(db, [channel.id], since=start - near, until=end + near),
+        gathered(found, within_us=NEAR * 1000 * channel.interval_ms),
+        zone=ZoneInfo(zone),
     )
 
 

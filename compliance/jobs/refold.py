@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -14,9 +15,12 @@ from compliance.model.folds import Kept
 from compliance.model.periods import Window, from_us, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
-from compliance.records import dirt, readings, sites, states
-from compliance.rules.schema import LimitVersion, SampleSource
+from compliance.records import destructions, dirt, findings, health, readings, sites, states
+from compliance.rules import book
+from compliance.rules.schema import LimitRule, LimitVersion, SampleSource
 
+Lay = Callable[[Series], Series]
+"""Lays something over readings, as if it had been said of them."""
 PATIENCE = timedelta(seconds=10)
 """How late a reading may come before an open event of a silent channel is taken to have ended; one
 that comes later still makes its hour dirty."""
@@ -35,12 +39,10 @@ class Task:
 
 def fold(sieve: Sieve, task: Task) -> Judged:
     """Fold what is dirty, write what changed, withdraw what is no longer found, keep the states."""
-    kept, until_us = _completed(sieve, task), _until(sieve, task)
-    dirty = _dirty(task, until_us)
-    if dirty.since_us >= until_us:
-        return Judged()
     source = _Source(sieve, task)
-    done = refold(task.under, kept, dirty, read=source.read, until_us=until_us)
+    done = _folded(sieve, task, source)
+    if done is None or _reaches_destroyed(sieve, task, done):
+        return Judged()
     judged = Judged(readings=source.seen)
     for fact in _facts(task, done.changed):
         judged += write_fact(sieve, fact, channel=task.channel, place=task.place)
@@ -50,6 +52,71 @@ def fold(sieve: Sieve, task: Task) -> Judged:
     if done.kept is not None:
         states.keep_last(sieve.db, rule, channel, done.kept)
     return judged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """What a fold would find: facts to be written, and in its spans those that would be gone.
+
+    gone: the ids of facts that stand now and would not be found any more.
+    """
+
+    facts: tuple[Exceedance, ...]
+    gone: tuple[str, ...]
+
+
+def foresee(sieve: Sieve, task: Task, lay: Lay) -> Foreseen:
+    """What a fold would find if something were laid over the readings; nothing is written."""
+    done = _folded(sieve, task, _Source(sieve, task, lay))
+    if done is None:
+        return Foreseen(facts=(), gone=())
+    still = {fact.id for fact in _facts(task, done.still)}
+    rule, channel = task.under.rule.id, task.channel.id
+    standing = {
+        fact
+        for since, until in done.spans
+        for fact in findings.standing(
+            sieve.db,
+            rule_id=rule,
+            channel_id=channel,
+            since=from_us(since),
+            until=from_us(until),
+        )
+    }
+    return Foreseen(facts=tuple(_facts(task, done.changed)), gone=tuple(sorted(standing - still)))
+
+
+def under(rule: LimitRule, place: sites.Place) -> Under:
+    """A limit as a channel meets it."""
+    return Under(rule=rule, zone=book.find(rule.id)[0].zone, unit=place.unit)
+
+
+def _folded(sieve: Sieve, task: Task, source: _Source) -> Refolded | None:
+    kept, until_us = _completed(sieve, task), _until(sieve, task)
+    dirty = _dirty(task, until_us)
+    if dirty.since_us >= until_us:
+        return None
+    return refold(task.under, kept, dirty, read=source.read, until_us=until_us)
+
+
+def _reaches_destroyed(sieve: Sieve, task: Task, done: Refolded) -> bool:
+    """Whether a fold ran on into readings that were destroyed: then nothing of it is written."""
+    if not done.spans or from_us(done.spans[0][0]) > sieve.now - destructions.YOUNGEST:
+        return False
+    gone = any(
+        destructions.any_removed(
+            sieve.db, task.channel.id, since=from_us(since), until=from_us(until)
+        )
+        for since, until in done.spans
+    )
+    if gone:
+        what = (
+            f"{task.place.point} {task.place.parameter.value} is not judged anew from "
+            f"{from_us(done.spans[0][0]).isoformat()} on: what follows from it reaches into a month "
+            "whose readings were destroyed; the findings there stay as they are"
+        )
+        health.fault_once(sieve.db, "work", what, within=timedelta(hours=1))
+    return gone
 
 
 def _completed(sieve: Sieve, task: Task) -> Kept:
@@ -83,15 +150,16 @@ def _dirty(task: Task, until_us: int) -> Dirty:
 class _Source:
     """The channel's usable readings, and how many were read."""
 
-    def __init__(self, sieve: Sieve, task: Task) -> None:
-        self._db, self._task, self.seen = sieve.db, task, 0
+    def __init__(self, sieve: Sieve, task: Task, lay: Lay | None = None) -> None:
+        self._db, self._task, self._lay, self.seen = sieve.db, task, lay, 0
 
     def read(self, since_us: int, until_us: int) -> Series:
         channel = self._task.channel.id
         found = readings.usable(
             self._db, [channel], since=from_us(since_us), until=from_us(until_us)
         )
-        usable = judge.usable(found[channel], self._task.place.parameter)
+        laid = self._lay(found[channel]) if self._lay else found[channel]
+        usable = judge.usable(laid, self._task.place.parameter)
         self.seen += len(usable)
         return usable
 

@@ -7,6 +7,8 @@ is for review, by the same fold as all else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -15,20 +17,44 @@ import numpy as np
 from sqlalchemy import Connection, Engine
 
 from compliance.errors import NotInForce, UnitMismatch
-from compliance.judging.screening import Settings, screen
-from compliance.judging.screening.settings import settings_for
-from compliance.model.flags import Flag, FlaggedSpan, spans
-from compliance.model.periods import day_of, from_us, to_us
-from compliance.model.readings import Series
+from compliance.judging.screening import Settings, cross, screen
+from compliance.judging.screening.settings import rinse_for, settings_for
+from compliance.model.flags import Flag, FlagArray, FlaggedSpan, Reason, ReasonArray, spans
+from compliance.model.keeping import holds
+from compliance.model.parameters import Parameter
+from compliance.model.periods import Window, day_of, from_us, to_us
+from compliance.model.readings import UNJUDGED, Flags, Series
 from compliance.model.rollups import QUARTER_US, quarter_of
 from compliance.model.sites import Channel
-from compliance.records import dirt, flags, readings, sites
-from compliance.rules.screening import thresholds
+from compliance.records import destructions, dirt, flags, readings, sites
+from compliance.records.sites import Place
+from compliance.rules.screening import cross_checks, thresholds
 
 DUTY = 470410
 AT_ONCE_US = 7 * 24 * 3600 * 1_000_000
 """So much time of a channel is screened at once."""
+_HOUR_US = 3_600_000_000
 CHANGED = "screened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tests:
+    """What is tested of a channel.
+
+    settings: of the tests of it alone, None without any; rinse: with the temperature channel that
+    it is laid beside; ruleset: the name of the rules.
+    """
+
+    channel: int
+    ruleset: str
+    settings: Settings | None = None
+    rinse: tuple[int, cross.Rinse] | None = None
+
+    @property
+    def looks_back_us(self) -> int:
+        """How much history a reading's flags rest on."""
+        alone = self.settings.looks_back_us if self.settings else 0
+        return max(alone, self.rinse[1].looks_back_us if self.rinse else 0)
 
 
 def screen_readings(engine: Engine, *, most: int = dirt.MOST) -> int:
@@ -40,16 +66,66 @@ def screen_readings(engine: Engine, *, most: int = dirt.MOST) -> int:
         marks = dirt.take(db, why=dirt.SCREEN, most=most)
         if not marks:
             return 0
-        dirt.lock(db, list(marks), duty=DUTY)
         places = sites.places(db)
+        every = _with_beside(marks, places)
+        dirt.lock(db, list(every), duty=DUTY)
         for channel in sites.channels(db):
-            mark = marks.get(channel.id)
+            mark = every.get(channel.id)
             if mark is not None:
-                zone = ZoneInfo(places[channel.id].zone)
-                settings = _settings(channel, zone, mark)
-                if settings is not None:
-                    _screen(db, channel.id, mark, settings)
+                tests = tests_of(channel, places, mark)
+                if tests.settings or tests.rinse:
+                    _screen(db, tests, mark)
         return len(marks)
+
+
+def _with_beside(
+    marks: Mapping[int, dirt.Mark], places: Mapping[int, Place]
+) -> dict[int, dirt.Mark]:
+    """Marks, and those of pH channels whose temperature is marked: they are laid side by side."""
+    every = dict(marks)
+    warm: dict[int, dirt.Mark] = {}
+    for channel, mark in marks.items():
+        point = places[channel].point_id
+        if _is(places[channel], Parameter.TEMPERATURE):
+            warm[point] = warm[point] | mark if point in warm else mark
+    for channel, place in places.items():
+        if place.point_id in warm and _is(place, Parameter.PH):
+            mark = warm[place.point_id]
+            every[channel] = every[channel] | mark if channel in every else mark
+    return every
+
+
+def _is(place: Place, parameter: Parameter) -> bool:
+    return place.parameter is parameter
+
+
+def beside(channel: int, places: Mapping[int, Place], parameter: Parameter) -> int | None:
+    """The channel of a parameter at the same point: of the same instrument where it has one."""
+    own = places[channel]
+    there = [
+        c for c, p in places.items() if p.point_id == own.point_id and p.parameter is parameter
+    ]
+    mine = [c for c in there if places[c].instrument_id == own.instrument_id]
+    return min(mine or there, default=None)
+
+
+def tests_of(channel: Channel, places: Mapping[int, Place], mark: dirt.Mark) -> Tests:
+    """The tests in force for a channel; those whose figures do not fit it are left out."""
+    zone = ZoneInfo(places[channel.id].zone)
+    try:
+        ruleset, checks = cross_checks(day_of(mark.since, zone))
+    except NotInForce:
+        return Tests(channel=channel.id, ruleset="")
+    rinse = None
+    warm = beside(channel.id, places, Parameter.TEMPERATURE)
+    if channel.parameter is Parameter.PH and checks.rinse and warm is not None:
+        rinse = (warm, rinse_for(checks.rinse, temperature_unit=places[warm].unit))
+    return Tests(
+        channel=channel.id,
+        ruleset=ruleset,
+        settings=_settings(channel, zone, mark),
+        rinse=rinse,
+    )
 
 
 def _settings(channel: Channel, zone: ZoneInfo, mark: dirt.Mark) -> Settings | None:
@@ -66,40 +142,88 @@ def _settings(channel: Channel, zone: ZoneInfo, mark: dirt.Mark) -> Settings | N
         return None
 
 
-def _screen(db: Connection, channel: int, mark: dirt.Mark, settings: Settings) -> None:
+def _screen(db: Connection, tests: Tests, mark: dirt.Mark) -> None:
     """Flag the quarters whose flags the new readings can change: their own, and what follows."""
     neighbour = to_us(mark.since - timedelta(hours=1))
     since_us = quarter_of(neighbour)
-    until_us = quarter_of(to_us(mark.until) + settings.looks_back_us) + QUARTER_US
+    until_us = quarter_of(to_us(mark.until) + tests.looks_back_us) + QUARTER_US
     for start in range(since_us, until_us, AT_ONCE_US):
         stop = min(start + AT_ONCE_US, until_us)
-        _flag(db, channel, (start, stop), settings)
+        flag(db, tests, start, stop)
 
 
-def _flag(db: Connection, channel: int, span: tuple[int, int], settings: Settings) -> None:
-    start, stop = span
-    seen = readings.usable(
-        db,
-        [channel],
-        since=from_us(start - settings.looks_back_us - QUARTER_US),
-        until=from_us(stop + QUARTER_US),
-    )[channel]
-    found = _spans(seen, settings, start, stop)
+def flag(
+    db: Connection, tests: Tests, start: int, stop: int, *, denied: bool | None = None
+) -> None:
+    """Flag the readings of whole quarters ``[start, stop)`` anew, and mark them dirty if need be.
+
+    denied: whether the point's total denies the flow of this time; None: as it was found before.
+    """
+    around = (start - tests.looks_back_us - QUARTER_US, stop + _HOUR_US)
+    seen = _read(db, tests.channel, around)
     since, until = from_us(start), from_us(stop)
-    before = flags.between(db, [channel], since=since, until=until).get(channel, [])
-    if found == [one for one in before if one.since_us >= start]:
+    stored = flags.between(db, [tests.channel], since=since, until=until).get(tests.channel, [])
+    shut = destructions.closed(db, [tests.channel], since=since, until=until)
+    before = _open([one for one in stored if one.since_us >= start], shut.get(tests.channel, ()))
+    found_flag, reason = _alone(seen, tests)
+    doubted = _rinsed(db, seen, tests, around)
+    if tests.rinse is None:
+        doubted |= _denied(seen, before, denied)
+    _doubt(found_flag, reason, doubted & ((seen.quality & UNJUDGED) == 0))
+    found = _open(_spans(seen, found_flag, reason, (start, stop)), shut.get(tests.channel, ()))
+    if found == before:
         return
-    flags.replace(db, channel, found, since=since, until=until, ruleset=settings.version)
-    readings.mark_dirty(db, [channel], since=since, until=until, why=CHANGED)
+    flags.replace(db, tests.channel, found, since=since, until=until, ruleset=tests.ruleset)
+    readings.mark_dirty(db, [tests.channel], since=since, until=until, why=CHANGED)
 
 
-def _spans(seen: Series, settings: Settings, start: int, stop: int) -> list[FlaggedSpan]:
+def _open(found: list[FlaggedSpan], shut: Sequence[Window]) -> list[FlaggedSpan]:
+    """Spans outside of months whose readings were destroyed: there nothing changes any more."""
+    return [one for one in found if not holds(shut, from_us(one.since_us))]
+
+
+def _read(db: Connection, channel: int, around: tuple[int, int]) -> Series:
+    since, until = (from_us(at) for at in around)
+    return readings.usable(db, [channel], since=since, until=until)[channel]
+
+
+def _alone(seen: Series, tests: Tests) -> tuple[FlagArray, ReasonArray]:
+    if tests.settings is not None:
+        return screen(seen, tests.settings)
+    return np.full(len(seen), Flag.PASS, np.int8), np.zeros(len(seen), np.int16)
+
+
+def _rinsed(db: Connection, seen: Series, tests: Tests, around: tuple[int, int]) -> Flags:
+    if tests.rinse is None or not len(seen):
+        return np.zeros(len(seen), np.bool_)
+    return cross.rinsed(seen, _read(db, tests.rinse[0], around), tests.rinse[1])
+
+
+def _denied(seen: Series, before: list[FlaggedSpan], denied: bool | None) -> Flags:
+    """Which readings the total denies: all of a day or none, or those that were found before."""
+    if denied is not None:
+        return np.full(len(seen), denied, np.bool_)
+    found = np.zeros(len(seen), np.bool_)
+    for one in before:
+        if one.reason & Reason.CROSS_CHECK:
+            lo = int(np.searchsorted(seen.at_us, one.since_us))
+            found[lo : int(np.searchsorted(seen.at_us, one.until_us, side="right"))] = True
+    return found
+
+
+def _doubt(found: FlagArray, reason: ReasonArray, doubted: Flags) -> None:
+    reason[doubted] |= Reason.CROSS_CHECK
+    found[doubted & (found != Flag.FAIL)] = Flag.SUSPECT
+
+
+def _spans(
+    seen: Series, found_flag: FlagArray, reason: ReasonArray, span: tuple[int, int]
+) -> list[FlaggedSpan]:
     """What is suspect or fails, by quarters; what is only missing or not evaluated has no span."""
-    flag, reason = screen(seen, settings)
-    flag[reason == 0] = Flag.PASS
-    lo, hi = (int(at) for at in np.searchsorted(seen.at_us, [start, stop]))
+    found_flag[reason == 0] = Flag.PASS
+    lo, hi = (int(at) for at in np.searchsorted(seen.at_us, span))
     edges = np.flatnonzero(np.diff(seen.at_us[lo:hi] // QUARTER_US)) + 1 + lo
     found: list[FlaggedSpan] = []
     for begin, end in pairwise([lo, *edges.tolist(), hi]):
-        found += spans(seen.at_us[begin:end], flag[begin:end], reason[begin:end])
+        found += spans(seen.at_us[begin:end], found_flag[begin:end], reason[begin:end])
     return found

@@ -13,10 +13,11 @@ from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, writ
 from compliance.judging import judge, slugs
 from compliance.judging.refold import REJOIN_US
 from compliance.model.findings import Kind
+from compliance.model.keeping import holds, open_parts
 from compliance.model.periods import Window, day_of, from_us, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
-from compliance.records import dirt, health, readings, sites
+from compliance.records import destructions, dirt, health, readings, sites
 from compliance.rules import book
 from compliance.rules.schema import SlugRule, SlugVersion
 
@@ -90,12 +91,16 @@ def _screen(
         channel_key=str(channel.id),
         text=partial(text_in, channel, place.unit),
     )
+    span = Window(start=begun, end=max(begun, until))
+    shut = destructions.closed(sieve.db, [channel.id], since=span.start, until=span.end)
+    parts = tuple(open_parts(span, shut.get(channel.id, ())))
     judged = Judged(readings=len(series))
     for fact in facts:
-        judged += write_fact(sieve, fact, channel=channel, place=place)
+        if not holds(shut.get(channel.id, ()), fact.starts_at):
+            judged += write_fact(sieve, fact, channel=channel, place=place)
     still = {fact.id for fact in facts}
-    span = Window(start=begun, end=until)
-    withdraw_all_but(sieve, still, rule_id=rule.id, channel=channel, span=span)
+    for part in parts:
+        withdraw_all_but(sieve, still, rule_id=rule.id, channel=channel, span=part)
     return judged
 
 

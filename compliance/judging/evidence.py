@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -79,6 +80,7 @@ class Evidence(Measured):
     release: str
     register_map: MapRecord | None = None
     declared: tuple[Declared, ...] = ()
+    laid: Mapping[str, Any] = field(default_factory=dict)
 
 
 def flagged(series: Series) -> int:
@@ -124,6 +126,7 @@ def document(fact: Exceedance, record: Evidence) -> dict[str, Any]:
         "working": list(fact.working),
         "calibration": calibration(record, fact.starts_at),
         "declared_windows": [_declared(one, record.zone) for one in record.declared],
+        **record.laid,
         "commissioning": _commissioning(record.commissioning),
         "register_map": _map(record.register_map),
         "digest": record.digest,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import numpy as np
@@ -20,6 +21,13 @@ class Verdict(StrEnum):
     ESTIMATED = "estimated"
 
 
+SAYS = {
+    Verdict.VALID: "determined to be valid",
+    Verdict.INVALID: "determined to be invalid",
+    Verdict.ESTIMATED: "determined to be an estimate",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Determination:
     """A verdict on the readings of a channel in ``[since_us, until_us)``."""
@@ -27,6 +35,40 @@ class Determination:
     since_us: int
     until_us: int
     verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnRecord:
+    """A determination as a person made it: on readings of a channel in ``[since, until)``.
+
+    by: name and office; evidence_sha256: of the file beside it, None without one.
+    """
+
+    number: int
+    channel_id: int
+    since: datetime
+    until: datetime
+    verdict: Verdict
+    reason: str
+    by: str
+    at: datetime
+    evidence_name: str | None
+    evidence_sha256: str | None
+
+    @property
+    def excludes(self) -> bool:
+        """Whether the readings are not judged."""
+        return self.verdict is not Verdict.VALID
+
+    @property
+    def says(self) -> str:
+        """What was decided, in a few words."""
+        return SAYS[self.verdict]
+
+    @property
+    def sentence(self) -> str:
+        """The same as a reason that stands for itself."""
+        return f"readings {self.says} (determination {self.number} by {self.by}): {self.reason}"
 
 
 def determined(

@@ -6,7 +6,8 @@ its ``Quality``, written once; what a person decided is a determination. The thr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 
 import numpy as np
@@ -89,6 +90,48 @@ class FlaggedSpan:
     flag: Flag
     reason: Reason
     readings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A flagged span as people read it: with the rules that flagged it."""
+
+    span: FlaggedSpan
+    ruleset: str
+
+    @property
+    def says(self) -> str:
+        """Why, in words."""
+        return reasons(self.span.reason)
+
+
+def gathered(found: Iterable[Listed], *, within_us: int) -> tuple[Listed, ...]:
+    """Neighbouring spans of one flag and reason as one: they are stored by quarter-hours.
+
+    found: of one channel, in time order; within_us: so near to each other are neighbours.
+    """
+    joined: list[Listed] = []
+    for one in found:
+        last = joined[-1] if joined else None
+        if last is not None and _continues(last, one, within_us):
+            span = replace(
+                last.span,
+                until_us=one.span.until_us,
+                readings=last.span.readings + one.span.readings,
+            )
+            joined[-1] = replace(last, span=span)
+        else:
+            joined.append(one)
+    return tuple(joined)
+
+
+def _continues(one: Listed, other: Listed, within_us: int) -> bool:
+    same = (one.span.flag, one.span.reason, one.ruleset) == (
+        other.span.flag,
+        other.span.reason,
+        other.ruleset,
+    )
+    return same and other.span.since_us - one.span.until_us <= within_us
 
 
 def spans(

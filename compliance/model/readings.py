@@ -73,6 +73,8 @@ UNJUDGED = int(_ABSENT | _BAD | _DETERMINED | Quality.MAINTENANCE | Quality.NOT_
 """A reading with any of these bits counts as absent; the others are judged."""
 STORED_UNJUDGED = UNJUDGED & 0x7FFF
 """Those of them that a reading is stored with: a value without any may be shown."""
+TOLD = int(_ABSENT | _BAD)
+"""Those of them that instrument or gateway said; the others are people's."""
 SUSPECT = int(_SUSPECT)
 """A reading with any of these bits, and none of ``UNJUDGED``, is judged but for review."""
 

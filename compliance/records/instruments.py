@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Integer, Select, and_, cast, func, or_, select, true
+from sqlalchemy import Connection, Integer, Select, cast, func, select
 
 from compliance.errors import NotFound
 from compliance.model.clocks import Offset
-from compliance.model.completeness import Hour
 from compliance.model.periods import EPOCH, to_us
-from compliance.model.readings import STORED_UNJUDGED, Quality
-from compliance.model.windows import Declared
+from compliance.model.readings import Quality
 from compliance.records import tables as t
 from compliance.records.scope import Scope
 
@@ -105,38 +103,6 @@ def pollers(db: Connection) -> dict[int, str]:
     )
     found = {gateway: worker for gateway, worker in db.execute(leased)}
     return found | {gateway: worker for gateway, worker in db.execute(remote)}
-
-
-def hours(
-    db: Connection,
-    channel: int,
-    *,
-    since: datetime,
-    until: datetime,
-    windows: Sequence[Declared] = (),
-) -> tuple[Hour, ...]:
-    """How many readings of a channel came in each hour of ``[since, until)``, and how many count.
-
-    windows: those over the channel, whose readings do not. An hour without any is left out.
-    """
-    r = t.reading.c
-    held = or_(False, *(_within(one) for one in windows if one.is_in_force))
-    good = and_(r.value.is_not(None), r.quality.op("&")(STORED_UNJUDGED) == 0, ~held)
-    hour = func.date_bin(HOUR, r.read_at, EPOCH).label("hour")
-    rows = db.execute(
-        select(hour, func.count(), func.count().filter(good))
-        .where(r.channel_id == channel, r.read_at >= since, r.read_at < until)
-        .group_by(hour)
-        .order_by(hour)
-    )
-    return tuple(Hour(at_us=to_us(at), stored=stored, judged=judged) for at, stored, judged in rows)
-
-
-def _within(window: Declared) -> Any:
-    r = t.reading.c
-    return and_(
-        r.read_at >= window.since, true() if window.until is None else r.read_at < window.until
-    )
 
 
 def offsets(

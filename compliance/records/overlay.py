@@ -14,7 +14,7 @@ from compliance.model.determinations import Determination, Verdict, determined
 from compliance.model.flags import FlaggedSpan
 from compliance.model.periods import to_us
 from compliance.model.readings import Quality, Series
-from compliance.records import flags
+from compliance.records import destructions, flags
 from compliance.records import tables as t
 
 
@@ -27,17 +27,26 @@ class Correction:
     quality: Quality
 
 
+def corrected(
+    db: Connection, series: Mapping[int, Series], *, since: datetime, until: datetime
+) -> dict[int, Series]:
+    """Readings as they are now known to have been: before anything else is laid over them."""
+    found = dict(series)
+    for channel, own in _corrections(db, list(series), since, until).items():
+        found[channel] = _corrected(series[channel], own)
+    return found
+
+
 def laid_over(
     db: Connection, series: Mapping[int, Series], *, since: datetime, until: datetime
 ) -> dict[int, Series]:
-    """Readings with all that was said of them since: the newest correction, flags, verdicts."""
+    """Readings with what was said of them since: flags of screening, verdicts of people."""
     channels = list(series)
-    corrected = _corrections(db, channels, since, until)
     flagged = flags.between(db, channels, since=since, until=until)
     verdicts = _verdicts(db, channels, since, until)
     found = dict(series)
-    for channel in {*corrected, *flagged, *verdicts}:
-        own = _corrected(series[channel], corrected.get(channel, ()))
+    for channel in {*flagged, *verdicts}:
+        own = series[channel]
         quality = own.quality | _screened(own, flagged.get(channel, ()))
         quality = determined(own.at_us, quality, verdicts.get(channel, ()))
         found[channel] = replace(own, quality=quality)
@@ -116,9 +125,11 @@ def correct(
     """Keep newer versions of readings; the readings themselves stay as they came.
 
     The caller marks them dirty (``readings.mark_dirty``) in the same transaction.
-    Raises: InputError for an instant at which the channel has no reading.
+    Raises: InputError for an instant at which the channel has no reading, or in a month whose
+    readings were destroyed.
     """
     at = [one.read_at for one in corrections]
+    destructions.refuse_closed(db, channel, at)
     r, c = t.reading.c, t.correction.c
     stored = select(r.read_at).where(
         r.channel_id == channel, r.read_at >= min(at), r.read_at <= max(at), r.read_at.in_(at)
@@ -134,6 +145,7 @@ def correct(
         c.channel_id == channel, c.read_at.in_(at)
     )
     versions = {row.read_at: row.version for row in db.execute(newest.group_by(c.read_at))}
+    now = db.scalar(select(func.clock_timestamp()))
     db.execute(
         insert(t.correction),
         [
@@ -145,6 +157,7 @@ def correct(
                 "quality": int(one.quality),
                 "reason": reason,
                 "by": by,
+                "at": now,
             }
             for one in corrections
         ],
@@ -181,6 +194,7 @@ def determine(  # noqa: PLR0913 - one argument a column
                 evidence_name=name,
                 evidence_sha256=digest,
                 evidence=content,
+                at=func.clock_timestamp(),
             )
             .returning(t.determination.c.id)
         )

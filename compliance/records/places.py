@@ -104,6 +104,14 @@ def at_point(db: Connection, scope: Scope, code: str) -> tuple[Signal, ...]:
     return _signals(db, _signal_rows(scope).where(t.monitoring_point.c.code == code))
 
 
+def one(db: Connection, scope: Scope, channel_id: int) -> Signal:
+    """One channel. Raises: NotFound."""
+    found = _signals(db, _signal_rows(scope).where(t.channel.c.id == channel_id))
+    if not found:
+        raise NotFound(f"There is no channel {channel_id} here.")
+    return found[0]
+
+
 def point_codes(db: Connection, scope: Scope) -> tuple[str, ...]:
     """The codes of every monitoring point: what an upload may name."""
     rows = db.execute(

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from sqlalchemy import (
     ARRAY,
+    ColumnElement,
     Connection,
+    FromClause,
     Integer,
+    Select,
     and_,
     any_,
+    bindparam,
     cast,
     func,
     lateral,
+    not_,
     select,
     text,
     true,
+    type_coerce,
 )
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 
 from compliance.errors import StorageError
 from compliance.model.commissioning import uncounted
@@ -32,12 +39,18 @@ from compliance.model.periods import EPOCH, to_us
 from compliance.model.readings import STORED_UNJUDGED, Quality, Reading, Series, Times
 from compliance.model.units import Unit
 from compliance.model.windows import inside
-from compliance.records import counting, tables, windows
+from compliance.records import counting, late, tables, timescale, windows
+from compliance.records.arrays import Int4Array, Whole
 from compliance.records.batch import COLUMNS, COPY_END, COPY_START, EPOCH_2000_US, unpack_words
-from compliance.records.overlay import laid_over
+from compliance.records.copying import copied, row_of
+from compliance.records.overlay import corrected, laid_over
 
+_HELD = int(Quality.MAINTENANCE)
 DEFAULT_INTERVAL_US = 60_000_000
 """Of a channel whose cadence nobody declared."""
+
+DIGESTED_AT_ONCE = 10_000
+"""Rows held while a digest is made: months of readings by the second pass through it."""
 
 _LIST = ", ".join(COLUMNS)
 COPY_IN = f"COPY {{}} ({_LIST}) FROM {{}} (FORMAT BINARY)"
@@ -46,24 +59,23 @@ FROM_STAGING = (
     f"INSERT INTO reading ({_LIST}) SELECT {_LIST} FROM staging"  # noqa: S608 - constants
     " ON CONFLICT DO NOTHING"
 )
-_COPY_OUT = (
-    "COPY (SELECT channel_id, read_at, coalesce(value, 'NaN'), quality FROM reading"
-    " WHERE channel_id = ANY(%s) AND read_at >= %s AND read_at < %s"
-    " ORDER BY channel_id, read_at) TO STDOUT (FORMAT BINARY)"
+_KEY = text(
+    "INSERT INTO batch (id, worker, sequence, readings)"
+    " VALUES (:id, :worker, :sequence, :readings)"
+    " ON CONFLICT (worker, sequence) DO NOTHING RETURNING id"
 )
-_OUT = np.dtype(
-    [
-        ("fields", ">i2"),
-        ("n1", ">i4"),
-        ("channel_id", ">i4"),
-        ("n2", ">i4"),
-        ("read_at", ">i8"),
-        ("n3", ">i4"),
-        ("value", ">f8"),
-        ("n4", ">i4"),
-        ("quality", ">i2"),
-    ]
+_MARK = text(
+    "WITH mark AS (INSERT INTO dirty (batch_id, channels, since, until, why)"
+    " VALUES (:batch_id, :channels, :since, :until, :why))"
+    " SELECT pg_notify('pretreat_dirty', '')"
 )
+"""Written out, as each live batch runs them: building such a statement takes longer than it."""
+_OUT = """
+    SELECT channel_id, read_at, coalesce(value, 'NaN'), quality FROM reading
+    WHERE channel_id = ANY(%s) AND read_at >= %s AND read_at < %s
+    ORDER BY channel_id, read_at
+"""
+_ROW = row_of(("channel_id", "i4"), ("read_at", "i8"), ("value", "f8"), ("quality", "i2"))
 
 
 class RefusedBatch(StorageError):
@@ -103,6 +115,9 @@ def append(  # noqa: PLR0913 - a batch and its key
     try:
         if not first_time(db, worker=worker, sequence=sequence, batch_id=batch_id, count=count):
             return 0
+        closed = late.first(db, content, channels=channels, since=since, until=until)
+        if closed:
+            raise RefusedBatch(f"batch {sequence} of worker {worker} cannot be stored: {closed}")
         new = store(db, content)
     except (psycopg.DataError, psycopg.IntegrityError, DataError, IntegrityError) as error:
         raise RefusedBatch(
@@ -115,9 +130,8 @@ def append(  # noqa: PLR0913 - a batch and its key
 
 def first_time(db: Connection, *, worker: str, sequence: int, batch_id: int, count: int) -> bool:
     """Note the key of a batch of ``count`` readings; False when it came before."""
-    key = insert(tables.batch).values(id=batch_id, worker=worker, sequence=sequence, readings=count)
-    fresh = key.on_conflict_do_nothing(index_elements=["worker", "sequence"])
-    return db.execute(fresh.returning(tables.batch.c.id)).first() is not None
+    key = {"id": batch_id, "worker": worker, "sequence": sequence, "readings": count}
+    return db.execute(_KEY, key).first() is not None
 
 
 def mark_dirty(
@@ -133,12 +147,8 @@ def mark_dirty(
 
     batch_id: only the readings of that batch are new; None: all of the span.
     """
-    db.execute(
-        tables.dirty.insert().values(
-            batch_id=batch_id, channels=list(channels), since=since, until=until, why=why
-        )
-    )
-    db.execute(text("NOTIFY pretreat_dirty"))
+    mark = {"batch_id": batch_id, "since": since, "until": until, "why": why}
+    db.execute(_MARK, {"channels": Int4Array(channels), **mark})
 
 
 def store(db: Connection, content: bytes) -> int:
@@ -147,13 +157,25 @@ def store(db: Connection, content: bytes) -> int:
         with db.begin_nested():
             return _copy(db, "reading", content)
     except psycopg.errors.UniqueViolation:
-        return _store_by_staging(db, content)
+        pass
+    except psycopg.Error as error:
+        if not timescale.lacks_room(error):
+            raise
+    return _store_by_staging(db, content)
 
 
 def _store_by_staging(db: Connection, content: bytes) -> int:
     db.execute(text(STAGING))
     db.execute(text("TRUNCATE staging"))
     _copy(db, "staging", content)
+    timescale.make_room(db, "staging")
+    try:
+        with db.begin_nested():
+            return db.execute(text(FROM_STAGING)).rowcount
+    except OperationalError as error:
+        if not timescale.lacks_room(error.orig):
+            raise
+    timescale.lift_limit(db)
     return db.execute(text(FROM_STAGING)).rowcount
 
 
@@ -187,10 +209,9 @@ def usable(
     What was read in a declared window in force is marked ``Quality.MAINTENANCE``, and what was
     read while the channel did not count ``Quality.NOT_COMMISSIONED``: here, where every reader
     passes, and not in the table.
-    Source: COPY binary out of the server, which numpy reads in place; a NULL comes as NaN.
+    Missing values come as NaN.
     """
-    data = b"".join(_copied(db, channels, since, until))
-    found = np.frombuffer(data[len(COPY_START) : -len(COPY_END)], _OUT)
+    found = copied(db, _OUT, (list(channels), since, until), _ROW)
     ids = found["channel_id"].astype(np.int64)
     at_us = found["read_at"].astype(np.int64) + EPOCH_2000_US
     cadences = _cadences(db, channels)
@@ -199,28 +220,18 @@ def usable(
     series = {}
     for channel in channels:
         part = slice(*np.searchsorted(ids, [channel, channel + 1]))
-        quality = found["quality"][part].astype(np.int64)
-        quality[inside(at_us[part], declared.get(channel, ()))] |= int(Quality.MAINTENANCE)
-        outside = uncounted(at_us[part], counted_in.get(channel, ()))
-        quality[outside] |= int(Quality.NOT_COMMISSIONED)
         series[channel] = Series(
             at_us=at_us[part],
             value=found["value"][part].astype(np.float64),
-            quality=quality,
+            quality=found["quality"][part].astype(np.int64),
             interval_us=_interval(at_us[part], cadences.get(channel, ())),
         )
+    series = corrected(db, series, since=since, until=until)
+    for channel, own in series.items():
+        own.quality[inside(own.at_us, declared.get(channel, ()))] |= int(Quality.MAINTENANCE)
+        outside = uncounted(own.at_us, counted_in.get(channel, ()))
+        own.quality[outside] |= int(Quality.NOT_COMMISSIONED)
     return laid_over(db, series, since=since, until=until)
-
-
-def _copied(
-    db: Connection, channels: Sequence[int], since: datetime, until: datetime
-) -> Iterator[bytes]:
-    with (
-        _raw(db).cursor() as cursor,
-        cursor.copy(_COPY_OUT, (list(channels), since, until)) as copy,
-    ):
-        for piece in copy:
-            yield bytes(piece)
 
 
 def _cadences(db: Connection, channels: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
@@ -250,52 +261,68 @@ def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[
     """The newest reading of each channel since an instant, and the newest that may be judged.
 
     A channel without any is left out. Words are not read (``words_at``). One LATERAL query: the
-    newest row of each channel comes from its own end of the index, and where a declared window
-    holds it, what may be judged is looked for before that window.
+    newest row of each channel comes from its own end of the index. Only where that one may not be
+    judged is another looked for, where a declared window holds it before that window.
     """
+    found = db.execute(_newest(), {"channels": Int4Array(channels), "since": since})
+    return {row[0]: _latest(tuple(row)) for row in found}
+
+
+@cache
+def _newest() -> Select[Any]:
+    """Made once: it takes as long as the server does."""
     c, r, w = tables.channel, tables.reading, tables.declared_window
     wanted = ("read_at", "value", "quality", "offset_ms", "device_offset_ms")
     recent = (
         select(*(r.c[name] for name in wanted))
-        .where(r.c.channel_id == c.c.id, r.c.read_at >= since)
+        .where(r.c.channel_id == c.c.id, r.c.read_at >= bindparam("since"))
         .order_by(r.c.read_at.desc())
         .limit(1)
     )
     new = lateral(recent, "newest")
     begun = select(func.min(w.c.since).label("since"))
     held = lateral(begun.where(windows.holding(c.c.id, new.c.read_at)), "held")
+    inside = select(true()).where(windows.holding(c.c.id, r.c.read_at)).correlate(c, r).limit(1)
     judged = recent.where(
-        r.c.value.is_not(None),
-        r.c.quality.op("&")(STORED_UNJUDGED) == 0,
+        not_(_is_judged(new) & held.c.since.is_(None)),
+        _is_judged(r),
         r.c.read_at < func.coalesce(held.c.since, text("'infinity'::timestamptz")),
-        windows.outside(c.c.id, r.c.read_at),
+        inside.scalar_subquery().is_(None),  # no join: the index is read from its end, and left
     )
     good = lateral(judged, "newest_valid")
-    found = db.execute(
+    return (
         select(c.c.id, c.c.unit, held.c.since, *new.c, *good.c)
         .select_from(c.join(new, true()).join(held, true()).outerjoin(good, true()))
-        .where(c.c.id.in_(channels))
+        .where(c.c.id == any_(type_coerce(bindparam("channels", type_=Whole()), ARRAY(Integer))))
     )
-    return {
-        row[0]: Latest(
-            reading=_reading(row[0], row[1], row[3:8], is_held=row[2] is not None),
-            valid=None if row[8] is None else _reading(row[0], row[1], row[8:13]),
-        )
-        for row in (tuple(row) for row in found)
-    }
 
 
-def _reading(channel: int, unit: str, row: Sequence[object], *, is_held: bool = False) -> Reading:
+def _is_judged(of: FromClause) -> ColumnElement[bool]:
+    """The condition that a reading has a value and nothing stored against it."""
+    return of.c.value.is_not(None) & (of.c.quality.op("&")(STORED_UNJUDGED) == 0)
+
+
+def _latest(row: Sequence[Any]) -> Latest:
+    """From a channel, its unit, since when it is held, its newest row, and one before that."""
+    channel, unit, held = row[:3]
+    mark = 0 if held is None else _HELD
+    newest = _reading(channel, unit, row[3:8], mark=mark)
+    if row[8] is not None:
+        return Latest(reading=newest, valid=_reading(channel, unit, row[8:13]))
+    is_judged = newest.value is not None and not (row[5] | mark) & (STORED_UNJUDGED | _HELD)
+    return Latest(reading=newest, valid=newest if is_judged else None)
+
+
+def _reading(channel: int, unit: str, row: Sequence[Any], *, mark: int = 0) -> Reading:
     read_at, value, quality, offset_ms, device_offset_ms = row
-    held = Quality.MAINTENANCE if is_held else Quality.GOOD
     return Reading(
         channel_id=channel,
-        read_at=read_at,  # type: ignore[arg-type]
-        value=value,  # type: ignore[arg-type]
+        read_at=read_at,
+        value=value,
         unit=Unit(unit),
-        quality=Quality(quality) | held,  # type: ignore[arg-type]
-        offset_ms=offset_ms,  # type: ignore[arg-type]
-        device_offset_ms=device_offset_ms,  # type: ignore[arg-type]
+        quality=Quality(quality | mark),
+        offset_ms=offset_ms,
+        device_offset_ms=device_offset_ms,
     )
 
 
@@ -320,6 +347,7 @@ def digest(db: Connection, channel: int, since: datetime, until: datetime) -> st
         select(r.c.read_at, r.c.value, r.c.quality, r.c.words)
         .where(r.c.channel_id == channel, r.c.read_at >= since, r.c.read_at < until)
         .order_by(r.c.read_at)
+        .execution_options(yield_per=DIGESTED_AT_ONCE)
     )
     seal = hashlib.sha256()
     for at, value, quality, words in found:

@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ARRAY, Connection, Integer, any_, cast, delete, insert, select
+from sqlalchemy import ARRAY, Connection, Integer, any_, cast, delete, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from compliance.model.keeping import holds
 from compliance.model.periods import from_us
 from compliance.model.rollups import Figures, Quarters
+from compliance.records import destructions, dirt
 from compliance.records import tables as t
 from compliance.records.batch import EPOCH_2000_US
 from compliance.records.copying import copied, row_of
 
+AFTER_SUMMING = (dirt.SLUG, dirt.SAMPLER, dirt.SCREEN, dirt.TOTAL, dirt.FAILED)
+"""Marks of duties that change no sum; their readings wait under another mark to be summed too."""
 _EXTREMES = ("lowest", "highest", "first", "last")
 _QUARTERS = """
     SELECT channel_id, quarter, readings, good, held_us, area, coalesce(lowest, 'NaN'),
@@ -26,24 +30,34 @@ _QUARTERS = """
     ORDER BY channel_id, quarter
 """
 _ROW = row_of(
-    ("channel_id", ">i4"),
-    ("quarter", ">i8"),
-    ("readings", ">i4"),
-    ("good", ">i4"),
-    ("held_us", ">i8"),
-    ("area", ">f8"),
-    *((name, ">f8") for name in _EXTREMES),
+    ("channel_id", "i4"),
+    ("quarter", "i8"),
+    ("readings", "i4"),
+    ("good", "i4"),
+    ("held_us", "i8"),
+    ("area", "f8"),
+    *((name, "f8") for name in _EXTREMES),
 )
 
 
 def put_quarters(
     db: Connection, found: Mapping[int, Quarters], *, since: datetime, until: datetime
 ) -> None:
-    """Replace the quarters of channels in ``[since, until)`` by others."""
+    """Replace the quarters of channels in ``[since, until)`` by others.
+
+    What was summed of a month whose readings were destroyed since stays as it was.
+    """
     q = t.rollup_quarter
+    shut = destructions.closed(db, list(found), since=since, until=until)
     mine = q.c.channel_id == any_(cast(list(found), ARRAY(Integer)))
-    db.execute(delete(q).where(mine, q.c.quarter >= since, q.c.quarter < until))
-    rows = [row for channel, quarters in found.items() for row in _rows(channel, quarters)]
+    old = delete(q).where(mine, q.c.quarter >= since, q.c.quarter < until)
+    db.execute(old.where(destructions.outside(q.c.channel_id, q.c.quarter)) if shut else old)
+    rows = [
+        row
+        for channel, quarters in found.items()
+        for row in _rows(channel, quarters)
+        if not holds(shut.get(channel, ()), row["quarter"])
+    ]
     if rows:
         db.execute(insert(q), rows)
 
@@ -160,3 +174,26 @@ def days(
         )
         found[row.channel_id][row.day] = (figures, row.as_of)
     return found
+
+
+def summed(db: Connection, channel: int, *, since: date, until: date) -> int:
+    """How many readings of a channel its days in ``[since, until)`` are sums of."""
+    d = t.rollup_day.c
+    found = select(func.coalesce(func.sum(d.readings), 0)).where(
+        d.channel_id == channel, d.day >= since, d.day < until
+    )
+    return int(db.scalar(found) or 0)
+
+
+def settled(db: Connection, channel: int, *, until: datetime) -> datetime:
+    """Up to when a channel's quarters hold all that is stored: nothing before waits to be summed.
+
+    until: given back where nothing waits before it.
+    """
+    d = t.dirty.c
+    waiting = db.scalar(
+        select(func.min(d.since)).where(
+            any_(d.channels) == channel, d.since < until, d.why.not_in(AFTER_SUMMING)
+        )
+    )
+    return min(waiting or until, until)

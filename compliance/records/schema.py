@@ -10,9 +10,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Engine, func, select
 
 from compliance.errors import StorageError
+from compliance.records import timescale
 from compliance.records.trust import refuse_hidden_history
 
 
@@ -27,24 +28,43 @@ def head() -> str:
     return ScriptDirectory.from_config(_config()).get_current_head() or ""
 
 
+def knows(revision: str | None) -> bool:
+    """Whether this release's history has a revision: a database at it can be brought up to date."""
+    history = ScriptDirectory.from_config(_config()).walk_revisions()
+    return revision in {one.revision for one in history}
+
+
 def current(db: Connection) -> str | None:
     """The revision a database stands at; None when it is empty."""
     return MigrationContext.configure(db).get_current_revision()
 
 
-def upgrade(engine: Engine) -> None:
-    """Bring a database up to date; safe to run again, and by two processes at once."""
+def upgrade(engine: Engine, *, to: str = "head") -> None:
+    """Bring a database up to date; safe to run again, and by two processes at once.
+
+    to: an older revision, for tests of what a database of that release becomes.
+    """
     config = _config()
     with engine.connect() as db:
         db.exec_driver_sql("SELECT pg_advisory_lock(470403)")
         db.commit()
         try:
             config.attributes["connection"] = db
-            command.upgrade(config, "head")
+            command.upgrade(config, to)
+            if current(db) == head():
+                _settle(db)
         finally:
             db.rollback()
             db.exec_driver_sql("SELECT pg_advisory_unlock(470403)")
             db.commit()
+
+
+def _settle(db: Connection) -> None:
+    """What the edition that serves now needs, though another one served when the tables came."""
+    db.rollback()
+    with db.begin():
+        db.exec_driver_sql(timescale.columnstore_sql())
+        timescale.make_months_ahead(db, db.execute(select(func.now())).scalar_one())
 
 
 def as_sql() -> str:

@@ -55,6 +55,30 @@ class Thresholds(_Document):
         return self
 
 
+class RinseSteps(_Document):
+    """How far pH and temperature jump together in a rinse, and within what time."""
+
+    ph: Number
+    temperature: Number
+    temperature_unit: Unit
+    seconds: Annotated[int, Field(gt=0)]
+    longest_seconds: Annotated[int, Field(gt=0)]
+
+
+class TotalShare(_Document):
+    """How far a civil day's flow integral may lie from its total, and what both must cover."""
+
+    share: Number
+    seconds: Annotated[int, Field(gt=0)]
+
+
+class CrossChecks(_Document):
+    """The figures of tests of one channel against others of its point."""
+
+    rinse: RinseSteps | None = None
+    total: TotalShare | None = None
+
+
 class ScreeningVersion(_Document):
     """All thresholds from a day on; version: the name that is kept with every flag."""
 
@@ -62,6 +86,7 @@ class ScreeningVersion(_Document):
     effective: date | None
     ended: date | None = None
     parameters: dict[Parameter, Thresholds]
+    cross: CrossChecks = CrossChecks()
 
 
 class ScreeningBook(_Document):
@@ -92,3 +117,12 @@ def thresholds(parameter: Parameter, day: date) -> tuple[str, Thresholds] | None
     found = in_force("screening", screening_book().versions, day)
     own = found.parameters.get(parameter)
     return None if own is None else (found.version, own)
+
+
+def cross_checks(day: date) -> tuple[str, CrossChecks]:
+    """The name of the version in force and its tests of channels against each other.
+
+    Raises: NotInForce.
+    """
+    found = in_force("screening", screening_book().versions, day)
+    return found.version, found.cross

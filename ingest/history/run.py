@@ -13,6 +13,7 @@ from compliance.model.history import Piece, Rejected
 from compliance.records.present import Differing
 from compliance.records.sites import Place
 from ingest.history.cadence import LEFT, Span, declare
+from ingest.history.closed import refuse_closed
 from ingest.history.rhythm import Rhythm, Run
 from ingest.history.store import Outcome, store
 
@@ -115,11 +116,13 @@ def run(
     """Survey all exports, declare the cadence of what they hold, store it.
 
     A run that was killed is run again: what is stored is known, and the rest follows.
-    Raises: InputError naming the first bad rows, unless they are to be skipped; then nothing is
-    stored. StorageError where the database refuses a part.
+    Raises: InputError naming the first bad rows, unless they are to be skipped, or a row of a month
+    whose readings were destroyed; then nothing is stored. StorageError where the database refuses a
+    part.
     """
     rhythm = Rhythm()
     _survey(exports, manner, rhythm=rhythm, watcher=watcher)
+    refuse_closed(engine, tuple(exports), rhythm)
     found = Summary()
     for export in exports:
         found.warnings += export.warnings()

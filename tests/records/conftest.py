@@ -1,8 +1,9 @@
-"""An installation into which history is imported as the command does it."""
+"""Storage tests run on both editions; an installation into which history is imported."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,35 @@ import pytest
 from sqlalchemy import Engine
 
 from app.commands.import_history import Wanted, import_history
+from compliance.records.engine import make_engine
+from tests.support.databases import Databases
 from tests.support.history import Import
 from tests.support.manhole import Manhole, manhole
+
+ON_BOTH = (
+    "test_backup",
+    "test_editions",
+    "test_evaluate",
+    "test_fold",
+    "test_overlay",
+    "test_plans",
+    "test_prune",
+    "test_pruned_edges",
+    "test_readings",
+    "test_rollup",
+    "test_schema",
+    "test_screen",
+    "test_trust",
+    "test_upgrade",
+)
+"""Modules whose tests run on plain PostgreSQL and on TimescaleDB; all others on the best server."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each storage test twice."""
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if module in ON_BOTH and "edition" in metafunc.fixturenames:
+        metafunc.parametrize("edition", ["plain", "timescaledb"], indirect=True)
 
 
 @pytest.fixture
@@ -38,3 +66,14 @@ def importing(
         return {"code": code, **json.loads(capsys.readouterr().out)}
 
     return run
+
+
+@pytest.fixture
+def empty(databases: Databases) -> Iterator[Engine]:
+    """A database with nothing in it, not even a schema."""
+    name = f"drill_{databases.template}"
+    databases.server.ensure_database(name, fresh=True)
+    made = make_engine(databases.server.url(name))
+    yield made
+    made.dispose()
+    databases.server.drop_database(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, text
 
-from compliance.records import schema, timescale
+from compliance.records import schema
 
 
 def test_the_history_ends_at_the_tables_of_the_code(engine: Engine) -> None:
@@ -17,11 +17,6 @@ def test_migrating_again_changes_nothing(engine: Engine) -> None:
     schema.upgrade(engine)
     with engine.connect() as db:
         assert schema.current(db) == schema.head()
-
-
-def test_readings_are_a_hypertable_just_where_timescaledb_is(engine: Engine) -> None:
-    with engine.connect() as db:
-        assert timescale.is_hypertable(db, "reading") == (timescale.edition(db) != "plain")
 
 
 def test_the_history_prints_as_sql_with_the_guard_for_the_extension() -> None:

@@ -6,23 +6,32 @@ To copy a database costs half a second and to drop it a checkpoint; to empty it 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+import tempfile
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
+from pathlib import Path
 
 import psycopg
 from psycopg import sql
+from sqlalchemy import Engine
 
+from compliance.records import embedded, schema, timescale
 from compliance.records.embedded import Server
+from compliance.records.engine import make_engine
 from compliance.records.tables import metadata
 
 KEPT = "alembic_version"
 _serial = count()
 _SHAPE = """
-SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+SELECT (SELECT count(*) FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND NOT relispartition),
        (SELECT count(*) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-         WHERE c.relnamespace = 'public'::regnamespace AND NOT a.attisdropped),
-       (SELECT count(*) FROM pg_constraint WHERE connamespace = 'public'::regnamespace),
+         WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition
+           AND NOT a.attisdropped),
+       (SELECT count(*) FROM pg_constraint n LEFT JOIN pg_class c ON c.oid = n.conrelid
+         WHERE n.connamespace = 'public'::regnamespace AND c.relispartition IS NOT TRUE),
        (SELECT count(*) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
          WHERE c.relnamespace = 'public'::regnamespace AND t.tgenabled = 'O'),
        (SELECT count(*) FROM pg_proc WHERE pronamespace = 'public'::regnamespace),
@@ -30,8 +39,9 @@ SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespac
        pg_database_size(current_database()) > 50e6
 """
 """How many things of each kind a schema has, and whether it is large: a database that differs from
-a new one is not given to the next test.
+a new one is not given to the next test. Partitions come and go, and are put back as they were.
 """
+_PARTITIONS = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'"
 
 
 @dataclass(slots=True)
@@ -42,6 +52,7 @@ class Databases:
     template: str
     _idle: list[str] = field(default_factory=list)
     _shape: tuple[object, ...] = ()
+    _partitions: set[str] = field(default_factory=set)
 
     def take(self) -> str:
         """The name of a migrated, empty database that nobody is connected to."""
@@ -50,14 +61,17 @@ class Databases:
             self._rename(self._idle.pop(), name)
         else:
             self.server.copy_database(name, template=self.template)
-            self._shape = self._shape or self._shape_of(name)
+            if not self._shape:
+                self._shape, self._partitions = self._shape_of(name), self._partitions_of(name)
         return name
 
     def give_back(self, name: str) -> None:
         """Empty a database for the next test; one that has become another is dropped."""
         self._part_from(name)
         with suppress(psycopg.Error):
-            if self._shape_of(name) == self._shape:
+            if self._shape_of(name) == self._shape and self._partitions <= self._partitions_of(
+                name
+            ):
                 self._empty(name)
                 self._idle.append(name)
                 return
@@ -73,9 +87,15 @@ class Databases:
         with self._connected(name) as db:
             return db.execute(_SHAPE).fetchone() or ()
 
+    def _partitions_of(self, name: str) -> set[str]:
+        with self._connected(name) as db:
+            return {relname for (relname,) in db.execute(_PARTITIONS).fetchall()}
+
     def _empty(self, name: str) -> None:
         with self._connected(name) as db:
             db.execute("SET session_replication_role = replica")  # no triggers, no foreign keys
+            for table in self._partitions_of(name) - self._partitions:
+                db.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table)))
             for table in metadata.tables:
                 if table != KEPT:
                     db.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
@@ -103,3 +123,50 @@ class Databases:
     def _connected(self, name: str) -> psycopg.Connection[tuple[object, ...]]:
         url = self.server.url(name).replace("+psycopg", "")
         return psycopg.connect(url, autocommit=True)
+
+
+@dataclass(slots=True)
+class Servers:
+    """The servers that tests run on, each started and migrated when first asked for.
+
+    ``best``: what an installation without DATABASE_URL would take; ``plain``: without TimescaleDB,
+    whatever is installed.
+    """
+
+    _exit: ExitStack
+    _started: dict[str, Databases] = field(default_factory=dict)
+    _shared: dict[str, Engine] = field(default_factory=dict)
+
+    def databases(self, kind: str) -> Databases:
+        """Databases on one of them."""
+        if kind not in self._started:
+            self._started[kind] = self._start(kind)
+        return self._started[kind]
+
+    def _start(self, kind: str) -> Databases:
+        """The home lies where other accounts may enter."""
+        more = "" if kind == "best" else f"-{kind}"
+        home = Path(tempfile.gettempdir()) / f"pretreat-tests-{os.geteuid()}{more}"
+        server = self._exit.enter_context(embedded.running(home, is_plain=kind == "plain"))
+        name = f"template_{os.getpid()}"
+        server.ensure_database(name, fresh=True)
+        engine = make_engine(server.url(name))
+        schema.upgrade(engine)
+        with engine.begin() as db:  # for tests that put their rows in by hand
+            timescale.make_months(
+                db, {datetime(2026, month, 1, tzinfo=UTC) for month in range(1, 13)}
+            )
+        engine.dispose()
+        made = Databases(server, name)
+        self._exit.callback(made.close)
+        return made
+
+    def shared(self, kind: str) -> Engine:
+        """A database for tests that roll back what they write."""
+        if kind not in self._shared:
+            databases = self.databases(kind)
+            name = databases.take()
+            self._shared[kind] = engine = make_engine(databases.server.url(name))
+            self._exit.callback(databases.give_back, name)
+            self._exit.callback(engine.dispose)
+        return self._shared[kind]

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from compliance.judging import screening
 from compliance.judging.screening import passes
-from compliance.model.flags import Flag, Reason, reasons, spans, worst
+from compliance.model.flags import (
+    Flag,
+    FlaggedSpan,
+    Listed,
+    Reason,
+    gathered,
+    reasons,
+    spans,
+    worst,
+)
 from compliance.model.readings import Quality, Series
 
 _S = 1_000_000
@@ -177,3 +186,27 @@ def test_spans_hold_neighbours_of_one_reason() -> None:
     ]
     assert reasons(found[0].reason) == "a spike against both neighbours"
     assert spans(at_us[:0], flag[:0], why[:0]) == ()
+
+
+def test_what_people_left_out_is_not_said_to_be_the_instruments_word() -> None:
+    said = {3: Quality.MAINTENANCE, 4: Quality.INVALID, 5: Quality.STATUS_BAD}
+    flags, why = screening.screen(series([7.0 + 0.01 * i for i in range(9)], quality=said), PH)
+    assert why.tolist() == [0, 0, 0, 0, 0, int(Reason.DEVICE), 0, 0, 0]
+    assert flags.tolist()[3:6] == [Flag.MISSING, Flag.MISSING, Flag.FAIL]
+
+
+def test_spans_cut_at_quarter_hours_are_told_as_one() -> None:
+    def span(since: int, until: int, why: Reason = Reason.SPIKE, rules: str = "a") -> Listed:
+        found = FlaggedSpan(
+            since_us=since, until_us=until, flag=Flag.SUSPECT, reason=why, readings=until - since
+        )
+        return Listed(span=found, ruleset=rules)
+
+    found = gathered(
+        [span(0, 9), span(10, 19), span(23, 29), span(30, 39, Reason.GAP), span(40, 49, rules="b")],
+        within_us=3,
+    )
+    assert [(one.span.since_us, one.span.until_us, one.span.readings) for one in found] == [
+        (0, 19, 18), (23, 29, 6), (30, 39, 9), (40, 49, 9),
+    ]  # fmt: skip
+    assert gathered([], within_us=3) == ()

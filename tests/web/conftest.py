@@ -13,18 +13,19 @@ import pytest
 import uvicorn
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, Page, sync_playwright
-from sqlalchemy import Connection, Engine, insert
+from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.dialects.postgresql import Range
 
 from app import auth
 from app.main import create_app
+from compliance.model.determinations import Verdict
 from compliance.model.findings import Authority, Exceedance, Kind, Side
 from compliance.model.parameters import Parameter
 from compliance.model.readings import Quality
 from compliance.model.sites import Role
 from compliance.model.units import Unit
 from compliance.model.windows import Declared, WindowKind
-from compliance.records import findings, outbox, people, windows
+from compliance.records import findings, outbox, overlay, people, windows
 from compliance.records import tables as t
 from compliance.settings import Settings
 from tests.support.browsing import ARGUMENTS, CHROMIUM, WIDTHS
@@ -47,6 +48,10 @@ class Town:
     others_instrument: int
     window: int
     others_window: int
+    channel: int
+    others_channel: int
+    determination: int
+    others_determination: int
     bill: str = "B-2026-0001"
     others_bill: str = "B-2026-0002"
     point: str = "MH-1"
@@ -76,6 +81,7 @@ def build(engine: Engine, now: datetime) -> Town:
         _triggers(db, acme["user"], at)
         endpoint = _webhook(db, city, detection)
         declared = [_window(db, user, at) for user in (acme, dairy)]
+        determined = [_determination(db, user, at) for user in (acme, dairy)]
     return Town(
         engine=engine,
         at=at,
@@ -86,6 +92,10 @@ def build(engine: Engine, now: datetime) -> Town:
         others_instrument=dairy["instrument"],
         window=declared[0],
         others_window=declared[1],
+        channel=acme["ph"],
+        others_channel=dairy["ph"],
+        determination=determined[0],
+        others_determination=determined[1],
     )
 
 
@@ -150,6 +160,23 @@ def _window(db: Connection, user: dict[str, int], at: datetime) -> int:
             declared_by="Olga Berg, Operator",
             declared_at=began + timedelta(hours=3, minutes=10),
         ),
+    )
+
+
+def _determination(db: Connection, user: dict[str, int], at: datetime) -> int:
+    """What the coordinator said of an hour of a month ago, with a file beside it."""
+    began = at - timedelta(days=30, hours=4)
+    person = db.scalar(select(t.person.c.id).where(t.person.c.login == "ana"))
+    assert person is not None
+    return overlay.determine(
+        db,
+        user["ph"],
+        Verdict.INVALID,
+        since=began,
+        until=began + timedelta(hours=1),
+        reason="The probe lay dry",
+        person_id=person,
+        evidence=("probe.txt", "ab" * 32, b"dry"),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import func, insert, select, update
 
 from compliance.records import tables as t
+from compliance.records import timescale
 
 GOOD = "Sample,Point,Collected,Parameter,Result,Unit\nL-1,MH-1,2026-11-20 08:00,TSS,210,mg/L\n"
 REASON = "The acid tank overflowed; the operator confirmed it."
@@ -234,7 +235,10 @@ def test_a_body_over_the_limit_that_is_no_upload_is_refused_too(as_person):
 
 def test_health_checks_say_whether_the_schema_fits(visitor, town):
     assert visitor.get("/healthz").json() == {"status": "ok"}
-    assert visitor.get("/readyz").status_code == 200
+    ready = visitor.get("/readyz")
+    assert ready.status_code == 200
+    with town.engine.connect() as db:
+        assert ready.json()["edition"] == timescale.edition(db)
     with town.engine.begin() as db:
         db.exec_driver_sql("UPDATE alembic_version SET version_num = 'older'")
     answer = visitor.get("/readyz")

@@ -37,6 +37,9 @@ def test_no_page_scrolls_sideways_or_complains(tab, address, town):
         f"/instruments/{town.instrument}",
         f"/instruments/{town.instrument}/windows",
         f"/instruments/{town.instrument}/calibrations",
+        f"/points/{town.point}/determinations",
+        f"/points/{town.point}/corrections",
+        "/holds",
         "/health",
         "/api/docs",
     ):

@@ -34,10 +34,13 @@ def address(route: Route, town, *, replaced: str = "", by: str = "") -> str:
         "detection_id": str(town.detection),
         "gateway_id": "1",
         "question_id": "1",
+        "hold_id": "1",
         "number": town.bill,
         "note_id": "1",
         "instrument_id": str(town.instrument),
         "window": str(town.window),
+        "channel_id": str(town.channel),
+        "determination_id": str(town.determination),
     }
     for name in route.in_path:
         value = by if name == replaced else known[name]
@@ -88,6 +91,23 @@ def test_no_hostile_value_in_a_body_of_json_is_a_fault(as_person, town, field):
         # odd text is a reason like any other, and what it has opened is there the next time
         is_harmless = field == "reason" and answer.status_code in (201, 403)
         assert is_harmless or answer.status_code in (400, 404, 422), (value, answer.text)
+    assert faults(town) == []
+
+
+@pytest.mark.parametrize("field", ["at", "value", "quality", "other", "reason", "corrections"])
+def test_no_hostile_correction_is_a_fault(as_person, town, field):
+    client = as_person("ana")
+    for value in (*HOSTILE, "\ud800", None, [], {}, 1.5, 10**30, -1, float("inf"), float("nan")):
+        one = {"at": town.at.isoformat(), "value": 7.1}
+        body = {"reason": "a long enough reason", "corrections": [one]}
+        (body if field in body else one)[field] = value
+        answer = client.post(
+            f"/api/v1/channels/{town.channel}/corrections",
+            content=json.dumps(body),
+            headers={"content-type": "application/json"},
+        )
+        is_harmless = answer.status_code == 201 and field in ("reason", "value", "quality")
+        assert is_harmless or answer.status_code in (400, 422), (value, answer.text)
     assert faults(town) == []
 
 

@@ -23,8 +23,11 @@ def filled(path: str, town, *, others: bool) -> str:
         "note_id": "1",
         "gateway_id": "1",
         "question_id": "1",
+        "hold_id": "1",
         "instrument_id": str(town.others_instrument if others else town.instrument),
         "window": str(town.others_window if others else town.window),
+        "channel_id": str(town.others_channel if others else town.channel),
+        "determination_id": str(town.others_determination if others else town.determination),
     }
     for name, value in values.items():
         path = path.replace("{" + name + "}", value)
@@ -73,6 +76,12 @@ def test_a_users_own_things_are_there(as_person, town):
         f"/instruments/{town.instrument}/windows",
         f"/instruments/{town.instrument}/calibrations",
         f"/api/v1/instruments/{town.instrument}",
+        f"/points/{town.point}/determinations",
+        f"/points/{town.point}/corrections",
+        f"/determinations/{town.determination}/evidence",
+        f"/api/v1/points/{town.point}/exclusions",
+        f"/api/v1/channels/{town.channel}/determinations",
+        f"/api/v1/channels/{town.channel}/corrections",
     ):
         assert client.get(path).status_code == 200, path
 
@@ -100,6 +109,25 @@ def test_only_coordinator_director_and_operator_declare(as_person, town, login, 
         assert answer.status_code == status, path
     assert client.post(f"{where}/calibrations", data={"by": "me"}).status_code == status
     assert '<form method="post" action="/instruments' not in client.get(f"{where}/windows").text
+
+
+@pytest.mark.parametrize(("login", "status"), [("jo", 403), ("cleo", 403), ("adam", 403)])
+def test_only_coordinator_director_and_operator_determine_and_correct(
+    as_person, town, login, status
+):
+    client, where = as_person(login), f"/points/{town.point}"
+    for path in ("determinations", "determinations/check", "corrections", "corrections/check"):
+        sent = {"channel": str(town.channel), "reason": "because I say so"}
+        assert client.post(f"{where}/{path}", data=sent).status_code == status, path
+    for path in ("determinations", "corrections"):
+        assert f'action="{where}/{path}' not in client.get(f"{where}/{path}").text
+    span = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-01T01:00:00Z", "verdict": "invalid"}
+    api = f"/api/v1/channels/{town.channel}"
+    said = client.post(f"{api}/determinations", data={**span, "reason": "because I say so"})
+    assert said.status_code == status
+    assert client.get(f"{api}/determinations/foreseen", params=span).status_code == status
+    body = {"reason": "because I say so", "corrections": [{"at": span["since"], "value": 7}]}
+    assert client.post(f"{api}/corrections", json=body).status_code == status
 
 
 def test_a_window_of_another_instrument_is_not_reached_through_ones_own(as_person, town):

@@ -10,7 +10,7 @@ import numpy as np
 from compliance.judging.screening import single, windows
 from compliance.judging.screening.single import Bounds
 from compliance.model.flags import Flag, FlagArray, Reason, ReasonArray
-from compliance.model.readings import UNJUDGED, Flags, Series, Times
+from compliance.model.readings import TOLD, UNJUDGED, Flags, Series, Times
 
 BLOCK = 200_000
 """Readings screened at once: more no longer fit into a processor's own memory."""
@@ -69,13 +69,13 @@ def screen(series: Series, settings: Settings) -> tuple[FlagArray, ReasonArray]:
     """A flag and its reasons for each reading of a channel.
 
     series: every reading, those without a value too, in time order. What the instrument itself
-    declared bad fails for that reason and is no neighbour to the others; a statistical test alone
-    never makes more than suspect. Missing is missing.
+    declared bad fails for that reason; it is no neighbour to the others, nor is what people left
+    out. A statistical test alone never makes more than suspect. Missing is missing.
     """
     flags = np.empty(len(series), np.int8)
     reasons = np.zeros(len(series), np.int16)
-    device = (series.quality & UNJUDGED) != 0
-    values = np.where(device, np.nan, series.value) if device.any() else series.value
+    absent = (series.quality & UNJUDGED) != 0
+    values = np.where(absent, np.nan, series.value) if absent.any() else series.value
     for before, start, end, after in _blocks(series, settings):
         part = Series(
             at_us=series.at_us[before:after],
@@ -86,7 +86,7 @@ def screen(series: Series, settings: Settings) -> tuple[FlagArray, ReasonArray]:
         inner = slice(start - before, end - before)
         found, why = _tested(part, settings)
         flags[start:end], reasons[start:end] = found[inner], why[inner]
-    told = device & ~np.isnan(series.value)
+    told = ((series.quality & TOLD) != 0) & ~np.isnan(series.value)
     if told.any():
         flags[told], reasons[told] = Flag.FAIL, Reason.DEVICE
     return flags, reasons

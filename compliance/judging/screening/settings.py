@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from compliance.judging.screening.cross import Rinse
 from compliance.judging.screening.passes import Attenuated, FlatLine, Settings
 from compliance.model.units import Unit, linear
-from compliance.rules.screening import Thresholds
+from compliance.rules.screening import RinseSteps, Thresholds
 
 
 def settings_for(
@@ -49,4 +50,15 @@ def settings_for(
         if of.attenuated is None
         else Attenuated(seconds=of.attenuated.seconds, suspect_below=step(of.attenuated.below)),
         gap_seconds=of.gap_seconds,
+    )
+
+
+def rinse_for(of: RinseSteps, *, temperature_unit: Unit) -> Rinse:
+    """The steps of a rinse for a point's channels. Raises: UnitMismatch."""
+    factor = abs(float(linear(of.temperature_unit, temperature_unit)[0]))
+    return Rinse(
+        ph_step=float(of.ph),
+        temperature_step=float(of.temperature) * factor,
+        seconds=of.seconds,
+        longest_seconds=of.longest_seconds,
     )

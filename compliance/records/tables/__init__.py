@@ -16,6 +16,7 @@ from compliance.records.tables.common import (
 from compliance.records.tables.edge import (
     delivery,
     delivery_attempt,
+    edition_seen,
     endpoint,
     fault,
     heartbeat,
@@ -33,6 +34,11 @@ from compliance.records.tables.findings import (
     fold_state,
     trigger_fact,
     violation,
+)
+from compliance.records.tables.keeping import (
+    destruction,
+    hold,
+    records_schedule,
 )
 from compliance.records.tables.money import (
     bill,
@@ -106,9 +112,11 @@ __all__ = [
     "declared_window",
     "delivery",
     "delivery_attempt",
+    "destruction",
     "detection",
     "determination",
     "dirty",
+    "edition_seen",
     "endpoint",
     "exceedance",
     "exceedance_history",
@@ -120,6 +128,7 @@ __all__ = [
     "gap",
     "gateway",
     "heartbeat",
+    "hold",
     "idempotency_key",
     "industrial_user",
     "instrument",
@@ -132,6 +141,7 @@ __all__ = [
     "plant",
     "quarantine",
     "reading",
+    "records_schedule",
     "register_map",
     "result",
     "rollup_day",

@@ -61,6 +61,13 @@ delivery_attempt = Table(
     Column("headers", JSONB, nullable=False),
     Column("answer", Text, nullable=False),
 )
+edition_seen = Table(
+    "edition_seen",
+    metadata,
+    Column("edition", Text, primary_key=True),  # of the server: timescale.EDITIONS
+    at("first_at", now=True),
+    at("last_at", now=True),
+)
 heartbeat = Table(
     "heartbeat",
     metadata,
