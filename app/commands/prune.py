@@ -50,12 +50,7 @@ def pruning(  # noqa: PLR0913 - one argument an option
 
     Example: pretreat prune --dry-run
     """
-    if dry_run and yes:
-        raise InputError("--dry-run and --yes are given; expected one of them")
-    if not (dry_run or yes or load):
-        raise InputError("say --dry-run to see what would go, --yes to destroy it")
-    if on and not dry_run:
-        raise InputError("--on goes with --dry-run alone: what is destroyed is destroyed today")
+    _refuse_unclear(dry_run=dry_run, yes=yes, load=load, on=on)
     day = _day(on) if on else None
     now = datetime.now(UTC)
     with opened(settings.load()) as engine:
@@ -71,6 +66,15 @@ def pruning(  # noqa: PLR0913 - one argument an option
         print(json.dumps(_as_json(loaded, done, dry_run=dry_run), ensure_ascii=False))
         return
     _print(loaded, done, dry_run=dry_run)
+
+
+def _refuse_unclear(*, dry_run: bool, yes: bool, load: Path | None, on: str) -> None:
+    if dry_run and yes:
+        raise InputError("--dry-run and --yes are given; expected one of them")
+    if not (dry_run or yes or load):
+        raise InputError("say --dry-run to see what would go, --yes to destroy it")
+    if on and not dry_run:
+        raise InputError("--on goes with --dry-run alone: what is destroyed is destroyed today")
 
 
 def _loaded(file: Path, engine: Any, *, now: datetime) -> ScheduleDocument:
@@ -191,14 +195,16 @@ def _print(loaded: ScheduleDocument | None, plans: Sequence[CityPlan], *, dry_ru
         )
     for one in plans:
         _print_city(console, one, dry_run=dry_run)
+    if not plans and loaded is None:
+        console.print("there is no city here, and nothing to destroy")
 
 
 def _print_city(console: Console, one: CityPlan, *, dry_run: bool) -> None:
     if one.loaded is None:
         console.print(
             escape(
-                f"{one.city.name} has no records schedule: nothing of it is destroyed. Load the one "
-                "that it has adopted with: pretreat prune --schedule FILE"
+                f"{one.city.name} has no records schedule: nothing of it is destroyed. Load the "
+                "one that it has adopted with: pretreat prune --schedule FILE"
             )
         )
         return

@@ -35,6 +35,7 @@ from compliance.records.claims import Claims
 from compliance.records.schedules import Loaded
 
 WAITING = "its readings wait to be judged or summed, which pretreat work does"
+MEANWHILE = "it went meanwhile, by another run"
 FEW = "its few readings lie next to others that stay, which are judged with them"
 
 
@@ -249,7 +250,7 @@ def _close(engine: Engine, item: Item, loaded: Loaded, *, today: date, by: str) 
         destructions.lock(db)
         rests = claims.of_city(db, place.city_id, ZoneInfo(place.zone))
         desk = _desk(db, place, loaded=loaded, rests=rests, today=today)
-        item = next(_months(desk, only=item.month), item)
+        item = next(_months(desk, only=item.month), _kept(item, MEANWHILE))
         line = item.fate.line
         if item.fate.goes and line is not None:
             item = replace(item, sha256=_remove(db, item, loaded, line, by=by))

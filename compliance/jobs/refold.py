@@ -112,8 +112,8 @@ def _reaches_destroyed(sieve: Sieve, task: Task, done: Refolded) -> bool:
     if gone:
         what = (
             f"{task.place.point} {task.place.parameter.value} is not judged anew from "
-            f"{from_us(done.spans[0][0]).isoformat()} on: what follows from it reaches into a month "
-            "whose readings were destroyed; the findings there stay as they are"
+            f"{from_us(done.spans[0][0]).isoformat()} on: what follows from it reaches into a "
+            "month whose readings were destroyed; the findings there stay as they are"
         )
         health.fault_once(sieve.db, "work", what, within=timedelta(hours=1))
     return gone

@@ -135,9 +135,7 @@ def _corrections(db: Connection, city_id: int) -> Iterable[tuple[int, Claim]]:
     together = (c.channel_id, c.by, c.at)
     rows = db.execute(
         _of_city(
-            select(
-                *together, func.min(c.read_at).label("first"), func.max(c.read_at).label("last")
-            )
+            select(*together, func.min(c.read_at).label("first"), func.max(c.read_at).label("last"))
             .select_from(t.correction)
             .join(t.channel, t.channel.c.id == c.channel_id),
             city_id,

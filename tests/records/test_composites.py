@@ -16,8 +16,9 @@ from compliance.errors import InputError
 from compliance.jobs import site
 from compliance.jobs.composites import compose
 from compliance.jobs.evaluate import evaluate
-from compliance.model.periods import to_us
-from compliance.records import samplers, sites
+from compliance.model.keeping import Line, Schedule
+from compliance.model.periods import Window, to_us
+from compliance.records import destructions, samplers, schedules, sites
 from compliance.records import tables as t
 from compliance.records.samplers import Stored
 from ingest import backfill
@@ -282,3 +283,35 @@ def test_what_the_pipe_can_pass_comes_with_the_site(engine: Engine) -> None:
     point["instruments"][1]["channels"][0]["max_per_second"] = "0"
     with pytest.raises(ValueError, match="expected a number over zero"):
         site.SiteDocument.model_validate(content)
+
+
+def close_first_day(sampled: Sampled) -> None:
+    """Destroy the readings of the first day but its last three hours, as a schedule may."""
+    day = Window(start=MIDNIGHT, end=MIDNIGHT + timedelta(days=1))
+    gone = Window(start=MIDNIGHT, end=day.end - timedelta(hours=3))
+    line = Line(name="WW-1", years=7, citation="c")
+    made = Schedule(adopted_on=date(2026, 1, 1), adopted_by="Council", lines=(line,))
+    with sampled.engine.begin() as db:
+        city = sites.city(db, "prescott").id
+        number = schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="test")
+        for channel in sampled.ids.values():
+            rows = destructions.remove(db, channel, since=gone.start, until=gone.end)
+            destructions.add(
+                db, channel, month=day, span=gone, rows=rows, sha256="0" * 64,
+                schedule_id=number, line=line, by="test",
+            )  # fmt: skip
+
+
+def test_a_composite_whose_readings_were_destroyed_stays_as_it_was(sampled: Sampled) -> None:
+    late = DAY + 50
+    steps = [n for n in range(3 * DAY - 5) if n != late]
+    sampled.put("t1_forward_total", {n: (n * 1000) // 6 for n in steps})
+    sampled.pull(range(3 * DAY - 5))
+    assert sampled.compose() == 3
+    before = sampled.standing()
+    close_first_day(sampled)
+    sampled.flow(range(late, late + 1))
+    sampled.compose()
+    after = sampled.standing()
+    assert after[0] == before[0]
+    assert [one.taken.starts_at for one in after] == [one.taken.starts_at for one in before]

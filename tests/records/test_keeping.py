@@ -37,6 +37,7 @@ from tests.support.keeping import (
     adopt,
     decided,
     going,
+    numbers,
     old_manhole,
     planned,
     pruned,
@@ -181,6 +182,16 @@ def test_a_hold_that_comes_after_the_plan_still_stops_it(mh: Manhole) -> None:
     assert stored(mh, "2020-03") == MARCH
 
 
+def test_what_another_run_has_done_meanwhile_is_not_done_again(mh: Manhole) -> None:
+    adopt(mh)
+    found = planned(mh)
+    assert going(prune.carry_out(mh.engine, found, by="account ana"))["ph"] == MONTHS
+    again = prune.carry_out(mh.engine, found, by="account bo")
+    assert going(again) == {}
+    assert reasons(again) == dict.fromkeys(MONTHS, (prune.MEANWHILE,))
+    assert mh.count("destruction") == 8
+
+
 def test_what_is_not_decided_keeps_the_whole_point(mh: Manhole) -> None:
     adopt(mh)
     with mh.engine.begin() as db:
@@ -254,3 +265,24 @@ def test_records_of_destruction_cannot_be_changed(mh: Manhole) -> None:
             mh.engine.begin() as db,
         ):
             db.execute(text(statement))
+
+
+def test_a_late_reading_whose_event_reaches_into_what_was_destroyed_changes_nothing(
+    engine: Engine,
+) -> None:
+    """Twelve days under 6.0 from the last of March on; April is destroyed, March is held."""
+    low = range(numbers("2020-03", "2020-03")[-12], numbers("2020-04", "2020-04")[11 * DAY])
+    mh = old_manhole(engine, end="2020-05", left_out=low)
+    mh.put({120 * n: 5.0 for n in low if n != low[3]}, worker="low", start=START)
+    settle(mh)
+    decided(mh)
+    adopt(mh)
+    place(mh, over(mh), since="2020-03", until="2020-03")
+    assert pruned(mh)["ph"] == ["2020-02", "2020-04", "2020-05"]
+    before = rows(mh, "exceedance"), rows(mh, "fold_hour"), rows(mh, "fold_state")
+    mh.put({120 * low[3]: 5.0}, worker="late", start=START)
+    settle(mh)
+    assert (rows(mh, "exceedance"), rows(mh, "fold_hour"), rows(mh, "fold_state")) == before
+    faults = [row["what"] for row in rows(mh, "fault")]
+    assert faults and all("MH-1 ph is not judged anew from 2020-03-31T" in one for one in faults)
+    assert mh.count("dirty") == 0

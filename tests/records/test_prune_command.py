@@ -75,7 +75,8 @@ def test_from_no_schedule_to_a_record_of_destruction(mh: Manhole, tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
     assert {one["sha256"] for one in went} == {row["sha256"] for row in rows(mh, "destruction")}
     assert stored(mh) == 0
-    assert "0 readings, 0 months of one channel each, are destroyed" in run(mh.engine, "--yes").stdout
+    again = run(mh.engine, "--yes").stdout
+    assert "0 readings, 0 months of one channel each, are destroyed" in again
 
 
 def test_what_stays_is_told_with_its_reason(mh: Manhole, tmp_path: Path) -> None:

@@ -60,7 +60,5 @@ def test_every_start_notes_the_edition(engine: Engine) -> None:
         db.execute(t.edition_seen.update().values(last_at=datetime(2026, 1, 1, tzinfo=UTC)))
     schema.require(engine)
     with engine.connect() as db:
-        first, last = db.execute(
-            select(t.edition_seen.c.first_at, t.edition_seen.c.last_at)
-        ).one()
+        first, last = db.execute(select(t.edition_seen.c.first_at, t.edition_seen.c.last_at)).one()
         assert last > datetime(2026, 1, 2, tzinfo=UTC) and first <= last
