@@ -25,7 +25,7 @@ from compliance.jobs.exclusions import of_month
 from compliance.judging.exclusions import RULE
 from compliance.model.commissioning import holes
 from compliance.model.periods import day_of, to_us
-from compliance.records import buckets, casefile, counting, places, samplers, windows
+from compliance.records import buckets, casefile, counting, destructions, places, samplers, windows
 from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
 from compliance.records.samplers import Stored
@@ -115,6 +115,7 @@ def span(
     cases = in_span(db, scope, signal, since=since, until=until)
     screening = screened_in_span(db, scope, signal, since=since, until=until)
     name = names(places.at_point(db, scope, signal.point))[signal.channel_id]
+    destroyed = destructions.of_channel(db, signal.channel_id, since=since, until=until)
     apart = sum(one.uncounted for one in found)
     judged = sum(one.count for one in found) - apart
     flagged = sum(one.flagged for one in found)
@@ -128,7 +129,9 @@ def span(
         if apart:
             said += f" {apart:,} more were not judged: the point was not commissioned then."
     else:
-        said = "Nothing was read in this time."
+        said = "" if destroyed else "Nothing was read in this time."
+    if destroyed:
+        said = f"{said} Readings of this time were destroyed.".strip()
     limits = bounds(signal, until)
     title = f"{signal.point} {name.text}"
     facts: tuple[Case | Screened, ...] = (*cases, *screening)
@@ -144,6 +147,7 @@ def span(
         "buckets": found,
         "windows": windows.of(db, [signal.channel_id], since=since, until=until),
         "laid": laid(db, signal, since=since, until=until),
+        "destroyed": destroyed,
         "rows": charts.rows(found, since=since, until=until),
         "uncounted": uncounted(db, signal, since=since, until=until),
         "empty": not judged + apart + flagged,

@@ -103,10 +103,11 @@ def _reaches_destroyed(sieve: Sieve, task: Task, done: Refolded) -> bool:
     """Whether a fold ran on into readings that were destroyed: then nothing of it is written."""
     if not done.spans or from_us(done.spans[0][0]) > sieve.now - destructions.YOUNGEST:
         return False
+    first, last = (from_us(at) for at in (done.spans[0][0], done.spans[-1][1]))
+    removed = destructions.removed(sieve.db, task.channel.id, since=first, until=last)
     gone = any(
-        destructions.any_removed(
-            sieve.db, task.channel.id, since=from_us(since), until=from_us(until)
-        )
+        one.start < from_us(until) and one.end > from_us(since)
+        for one in removed
         for since, until in done.spans
     )
     if gone:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
     Integer,
+    Select,
     any_,
     cast,
     delete,
@@ -131,11 +133,15 @@ def said(db: Connection, channel: int, at: datetime, *, count: int = 1) -> str:
     )
 
 
-def any_removed(db: Connection, channel: int, *, since: datetime, until: datetime) -> bool:
-    """Whether readings of a channel in ``[since, until)`` were destroyed."""
+def removed(db: Connection, channel: int, *, since: datetime, until: datetime) -> list[Window]:
+    """The spans of ``[since, until)`` whose readings were destroyed, in time order."""
     d = t.destruction.c
-    found = select(d.id).where(d.channel_id == channel, d.since < until, d.until > since)
-    return db.execute(found.limit(1)).first() is not None
+    found = (
+        select(d.since, d.until)
+        .where(d.channel_id == channel, d.since < until, d.until > since)
+        .order_by(d.since)
+    )
+    return [Window(start=row.since, end=row.until) for row in db.execute(found)]
 
 
 def count(db: Connection, channel: int, *, since: datetime, until: datetime) -> int:
@@ -192,15 +198,29 @@ def add(  # noqa: PLR0913 - one argument a column
 def newest(db: Connection, scope: Scope, *, most: int) -> tuple[Destruction, ...]:
     """What was destroyed, the newest first."""
     d = t.destruction.c
-    rows = db.execute(
+    return _read(db, _destructions().where(scope.rows()).order_by(d.id.desc()).limit(most))
+
+
+def of_channel(
+    db: Connection, channel: int, *, since: datetime, until: datetime
+) -> tuple[Destruction, ...]:
+    """What was destroyed of a channel's readings in ``[since, until)``, in time order."""
+    d = t.destruction.c
+    touching = (d.channel_id == channel, d.since < until, d.until > since)
+    return _read(db, _destructions().where(*touching).order_by(d.since))
+
+
+def _destructions() -> Select[Any]:
+    d = t.destruction.c
+    return (
         select(t.destruction, t.monitoring_point.c.code, t.channel.c.parameter)
         .join(t.channel, t.channel.c.id == d.channel_id)
         .join(t.monitoring_point)
         .join(t.industrial_user)
-        .where(scope.rows())
-        .order_by(d.id.desc())
-        .limit(most)
     )
+
+
+def _read(db: Connection, query: Select[Any]) -> tuple[Destruction, ...]:
     return tuple(
         Destruction(
             id=row.id,
@@ -217,5 +237,5 @@ def newest(db: Connection, scope: Scope, *, most: int) -> tuple[Destruction, ...
             by=row.by,
             at=row.at,
         )
-        for row in rows
+        for row in db.execute(query)
     )

@@ -19,6 +19,8 @@ from compliance.jobs.backup import restore
 from compliance.records import readings, timescale
 from compliance.records.trust import refuse_hidden_history
 from tests.support.keeping import (
+    DAY,
+    MARCH,
     NOW,
     START,
     adopt,
@@ -76,7 +78,7 @@ def test_what_is_restored_is_what_was_saved_and_goes_on(
     saved = run(mh.engine, "backup", file, "--json")
     assert saved.returncode == 0, saved.stderr
     manifest = json.loads(saved.stdout)
-    assert manifest["inventory"]["counts"]["reading"] == 2 * 29 * 12
+    assert manifest["inventory"]["counts"]["reading"] == 2 * 29 * DAY
     assert file.stat().st_mode & 0o777 == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["pretreat.tar"]
 
@@ -109,7 +111,7 @@ def _goes_on(there: Manhole) -> None:
     before = there.count("reading")
     put(there, numbers("2020-03", "2020-03"), worker="after")
     settle(there)
-    assert there.count("reading") == before + 2 * 31 * 12
+    assert there.count("reading") == before + 2 * MARCH
     with pytest.raises(DBAPIError, match="the audit log only grows"), there.engine.begin() as db:
         db.execute(text("DELETE FROM audit"))
 
@@ -148,5 +150,5 @@ def test_a_backup_is_of_one_instant_though_readings_go_on_coming(
         writer.join()
     assert saved.returncode == 0, saved.stderr
     counted = json.loads(saved.stdout)["inventory"]["counts"]["reading"]
-    assert 2 * 29 * 12 < counted < mh.count("reading")
+    assert 2 * 29 * DAY < counted < mh.count("reading")
     assert restore(empty, file, home=home).difference is None

@@ -28,6 +28,7 @@ from compliance.records.holds import Over
 from compliance.records.trust import refuse_hidden_history
 from tests.support.keeping import (
     DAY,
+    MARCH,
     MAY_2027,
     MONTHS,
     NOW,
@@ -48,8 +49,6 @@ from tests.support.keeping import (
     window,
 )
 from tests.support.manhole import Manhole
-
-MARCH = 31 * DAY
 
 
 @pytest.fixture
@@ -271,16 +270,16 @@ def test_a_late_reading_whose_event_reaches_into_what_was_destroyed_changes_noth
     engine: Engine,
 ) -> None:
     """Twelve days under 6.0 from the last of March on; April is destroyed, March is held."""
-    low = range(numbers("2020-03", "2020-03")[-12], numbers("2020-04", "2020-04")[11 * DAY])
+    low = range(numbers("2020-03", "2020-03")[-DAY], numbers("2020-04", "2020-04")[11 * DAY])
     mh = old_manhole(engine, end="2020-05", left_out=low)
-    mh.put({120 * n: 5.0 for n in low if n != low[3]}, worker="low", start=START)
+    mh.put({60 * n: 5.0 for n in low if n != low[3]}, worker="low", start=START)
     settle(mh)
     decided(mh)
     adopt(mh)
     place(mh, over(mh), since="2020-03", until="2020-03")
     assert pruned(mh)["ph"] == ["2020-02", "2020-04", "2020-05"]
     before = rows(mh, "exceedance"), rows(mh, "fold_hour"), rows(mh, "fold_state")
-    mh.put({120 * low[3]: 5.0}, worker="late", start=START)
+    mh.put({60 * low[3]: 5.0}, worker="late", start=START)
     settle(mh)
     assert (rows(mh, "exceedance"), rows(mh, "fold_hour"), rows(mh, "fold_state")) == before
     faults = [row["what"] for row in rows(mh, "fault")]

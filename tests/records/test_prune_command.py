@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from compliance.records import destructions
 from tests.support.history import Import, written
-from tests.support.keeping import START, decided, old_manhole, pruned, rows, settle, window
+from tests.support.keeping import DAY, START, decided, old_manhole, pruned, rows, settle, window
 from tests.support.keeping import adopt as adopted
 from tests.support.manhole import Manhole
 
@@ -55,20 +55,20 @@ def test_from_no_schedule_to_a_record_of_destruction(mh: Manhole, tmp_path: Path
     bare = run(mh.engine, "--yes")
     assert bare.returncode == 0, bare.stderr
     assert "City of Prescott has no records schedule: nothing of it is destroyed." in bare.stdout
-    assert stored(mh) == 29 * 12
+    assert stored(mh) == 29 * DAY
 
     loaded = run(mh.engine, "--schedule", file, "--dry-run", "--json")
     assert loaded.returncode == 0, loaded.stderr
     said = json.loads(loaded.stdout)
     (city,) = said["cities"]
-    assert (said["loaded"], said["dry_run"], said["readings"]) == ("prescott", True, 2 * 29 * 12)
+    assert (said["loaded"], said["dry_run"], said["readings"]) == ("prescott", True, 2 * 29 * DAY)
     assert city["schedule"]["lines"][0]["citation"] == "Wis. Stat. § 19.21"
     assert [(one["parameter"], one["month"], one["line"]) for one in city["goes"]] == [
         ("ph", "2020-02", "WW-1"),
         ("flow", "2020-02", "WW-1"),
     ]
     assert city["goes"][0]["sha256"] is None
-    assert stored(mh) == 29 * 12
+    assert stored(mh) == 29 * DAY
 
     done = run(mh.engine, "--yes", "--json")
     went = json.loads(done.stdout)["cities"][0]["goes"]

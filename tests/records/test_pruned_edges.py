@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from compliance.records import holds, sites
 from tests.support.keeping import (
+    DAY,
     MONTHS,
     NOW,
     adopt,
@@ -32,7 +33,7 @@ COMPARED = ("rollup_day", "rollup_quarter", "exceedance", "flagged_span", "fold_
 def left_out(dice: random.Random, month: str) -> set[int]:
     """Whatever lies beyond in a month, and most readings of its first and last two days."""
     own = numbers(month, month)
-    edges = {*own[:24], *own[-24:]}
+    edges = {*own[: 2 * DAY], *own[-2 * DAY :]}
     return {n for n in own if ph(n) < 6 or dice.random() < (0.6 if n in edges else 0.05)}
 
 

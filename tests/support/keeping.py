@@ -23,11 +23,13 @@ from tests.support.manhole import Manhole, manhole
 
 START = datetime(2020, 2, 1, 6, tzinfo=UTC)
 """Midnight in Prescott."""
-STEP = timedelta(hours=2)
+STEP = timedelta(hours=1)
 NOW = datetime(2029, 1, 1, 12, tzinfo=UTC)
 SEVEN = Line(name="WW-1", years=7, citation="Wis. Stat. § 19.21")
-DAY = 12
+DAY = 24
 """Readings of a day."""
+MARCH = 31 * DAY - 1
+"""Of the month in which clocks go forward."""
 MAY_2027 = datetime(2027, 5, 2, tzinfo=UTC)
 """When February, March and April of 2020 are seven years old, and May is not."""
 KEPT = ("rollup_day", "rollup_quarter", "exceedance", "exceedance_history", "flagged_span",
@@ -41,7 +43,7 @@ def window(name: str) -> Window:
 
 
 def old_manhole(engine: Engine, *, end: str = "2020-05", left_out: Collection[int] = ()) -> Manhole:
-    """Readings every two hours from February on, now and then beyond; all of them judged.
+    """Readings every hour from February on, now and then beyond; all of them judged.
 
     left_out: numbers of readings that do not come.
     """
@@ -49,7 +51,7 @@ def old_manhole(engine: Engine, *, end: str = "2020-05", left_out: Collection[in
     with engine.begin() as db:
         for channel in (mh.ph, mh.flow):
             sites.set_cadence(
-                db, channel, since=datetime(2000, 1, 1, tzinfo=UTC), interval_ms=7_200_000
+                db, channel, since=datetime(2000, 1, 1, tzinfo=UTC), interval_ms=3_600_000
             )
     put(mh, [n for n in numbers(MONTHS[0], end) if n not in left_out], worker="first")
     settle(mh)
@@ -65,7 +67,7 @@ def numbers(first: str, last: str) -> range:
 def put(mh: Manhole, of: Collection[int], *, worker: str) -> None:
     """Readings by their number since the start; each number has always the same value."""
     for channel, value in ((mh.ph, ph), (mh.flow, flow)):
-        minutes = {120 * n: value(n) for n in of}
+        minutes = {60 * n: value(n) for n in of}
         mh.put(minutes, channel=channel, worker=f"{worker}{channel}", start=START)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from sqlalchemy import select
 
 from compliance.model.keeping import Line, Schedule
-from compliance.records import audit, holds, schedules, sites
+from compliance.model.periods import Window
+from compliance.records import audit, destructions, holds, schedules, sites
 from compliance.records import tables as t
 
 REASON = "Case 26-CV-118, City against Acme"
@@ -138,3 +139,30 @@ def test_the_schedule_is_shown_and_its_absence_too(as_person, town):
     page = client.get("/holds").text
     assert "Adopted on 3 Nov 2026 by Common Council" in page
     assert "<td>WW-1</td><td>everything</td>" in page and "Wis. Stat. § 19.21" in page
+
+
+def test_a_chart_of_what_was_destroyed_says_so_and_does_not_call_it_silence(as_person, town):
+    """On the page of the point and on that of a finding, to the industrial user too."""
+    day = timedelta(days=1)
+    span = Window(start=town.at - day, end=town.at + day)
+    line = Line(name="WW-1", years=7, citation="Wis. Stat. § 19.21")
+    made = Schedule(adopted_on=date(2026, 11, 3), adopted_by="Common Council", lines=(line,))
+    with town.engine.begin() as db:
+        city = sites.city(db, "prescott").id
+        number = schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="account ana")
+        found = select(t.exceedance.c.channel_id).order_by(t.exceedance.c.id).limit(1)
+        channel = int(db.scalar(found) or 0)
+        rows = destructions.remove(db, channel, since=span.start, until=span.end)
+        destructions.add(
+            db, channel, month=span, span=span, rows=rows, sha256="0" * 64, schedule_id=number,
+            line=line, by="account ana",
+        )  # fmt: skip
+    assert rows == 720
+    for login in ("ana", "jo"):
+        client = as_person(login)
+        for page in (f"/points/{town.point}?parameter=ph", f"/detections/{town.detection}"):
+            text = client.get(page).text
+            assert "720 readings of " in text and "under line WW-1 of the records schedule" in text
+            assert "Nothing was read in this time" not in text
+    short = client.get(f"/points/{town.point}?parameter=temperature").text
+    assert "Destroyed" not in short
