@@ -84,8 +84,12 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(params=WIDTHS)
-def tab(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """A tab of one width; whatever it complains of fails the test."""
+def tab(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iterator[Page]:
+    """A tab of one width; whatever it complains of fails the test.
+
+    It is closed before the server at ``address``, which it may still be asking.
+    """
+    assert address
     context = browser.new_context(viewport={"width": request.param, "height": 900})
     made = context.new_page()
     complaints: list[str] = []
