@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 VENDOR := app/static/vendor/.ready
+COMMUNITY := node_modules/.with-dev
 PORT ?= 8000
 export PORT
 CODE := app compliance ingest migrations tests
@@ -24,15 +25,15 @@ demo: $(VENV)/.run $(VENDOR) ## everything from nothing: two sample cities, simu
 test: setup lint ## everything the tests need, then all of them
 	@bash scripts/need-chromium
 	bash scripts/need-timescaledb
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 .PHONY: faults
 faults: $(VENV)/.run ## kill, starve and mislead a running installation for a quarter hour (CI runs the short form)
 	@$(BIN)/pretreat faults --size full
 
 .PHONY: fast
-fast: $(VENV)/.dev ## the tests that need neither database nor browser
-	@$(BIN)/python -m pytest -q tests/unit tests/rules
+fast: $(VENV)/.dev ## the tests that need no database, browser or socket
+	@$(BIN)/python -m pytest -q -m "not wire" tests/unit tests/rules
 
 .PHONY: lint
 lint: $(VENV)/.dev ## format, style, types, import contracts, documents against their schemas
@@ -44,7 +45,7 @@ lint: $(VENV)/.dev ## format, style, types, import contracts, documents against 
 	bash scripts/no-registries
 
 .PHONY: setup
-setup: $(VENV)/.run $(VENV)/.dev $(VENDOR) ## the environment with everything for developers
+setup: $(VENV)/.run $(VENV)/.dev $(VENDOR) $(COMMUNITY) ## the environment with everything for developers
 
 .PHONY: image
 image: $(VENV)/.run $(VENDOR) ## what the container image runs
@@ -76,4 +77,8 @@ $(VENV)/.dev: requirements-dev.txt | $(VENV)/.run
 
 $(VENDOR): package-lock.json | $(VENV)/.made
 	@bash scripts/vendor $(VENV)
+	touch $@
+
+$(COMMUNITY): package-lock.json | $(VENDOR)
+	@bash scripts/npm $(VENV) ci --no-audit --no-fund --silent
 	touch $@

@@ -48,6 +48,8 @@ PERMITTED: dict[str, frozenset[Role]] = {
         }
     ),
     "operate": STAFF,
+    "declare": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
+    "commission": frozenset({Role.ADMINISTRATOR}),
 }
 """Verb by verb, the roles that may. Whose rows they then see is ``visible_to``'s business."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from compliance.model.periods import from_us
-from compliance.records.readings import Bucket
+from compliance.records.buckets import Bucket
 
 ROWS = 96
 
@@ -63,7 +63,7 @@ def columns(buckets: Sequence[Bucket], *, since_us: int, until_us: int) -> Colum
         low=low,
         high=high,
         gaps=[(begins // 1000, ends // 1000) for begins, ends in gaps],
-        judged=sum(one.count for one in buckets),
+        judged=sum(one.count - one.uncounted for one in buckets),
         flagged=sum(one.flagged for one in buckets),
     )
 
@@ -85,7 +85,7 @@ def rows(buckets: Sequence[Bucket], *, since: datetime, until: datetime) -> tupl
             at=from_us(part[0].at_us),
             low=min((b.low for b in part if b.low is not None), default=None),
             high=max((b.high for b in part if b.high is not None), default=None),
-            count=sum(b.count for b in part),
+            count=sum(b.count - b.uncounted for b in part),
             flagged=sum(b.flagged for b in part),
         )
         for _, part in sorted(found.items())

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from sqlalchemy import Connection
 
 from app.maps import laid_out
 from app.templating import number
+from compliance.model.calibrations import is_current
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, grade, reasons
-from compliance.records import readings, sites
+from compliance.records import counting, readings, sites
 from compliance.records.places import Signal, register_maps
 
 SIDE = 5
@@ -77,7 +79,7 @@ def around(db: Connection, signal: Signal, worst_at: datetime) -> tuple[Line, ..
     return tuple(lines)
 
 
-def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
+def papers_of(db: Connection, channel_id: int, *, at: datetime, zone: str) -> Papers:
     """Approval, calibrations and register map of a channel, as they stood at an instant."""
     found = sites.papers(db, channel_id)
     done = [
@@ -95,11 +97,14 @@ def papers_of(db: Connection, channel_id: int, *, at: datetime) -> Papers:
     instrument = dict(found.instrument or {})
     if confirmed_at := instrument.get("confirmed_at"):
         instrument["confirmed_at"] = datetime.fromisoformat(str(confirmed_at))
+    if (then := counting.at(db, channel_id, at)) and then.until is not None:
+        words = {"confirmed_by": then.by, "confirmed_at": then.since, "confirmed_how": then.how}
+        instrument |= words  # what holds now is another comparison, or none
     return Papers(
         commissioning=approved,
         before=before[-1] if before else {},
         after=after[0] if after else {},
-        is_current=bool(last and days and at - last <= timedelta(days=days)),
+        is_current=bool(last and days and is_current(at, last, days=days, zone=ZoneInfo(zone))),
         instrument=instrument,
         map_name=str(instrument.get("map_name", "")),
         map_sha256=str(published.get("sha256", "")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -36,9 +36,21 @@ def _within_reach(at: datetime) -> datetime:
     return at
 
 
+def _day_within_reach(on: date) -> date:
+    if not EARLIEST.year < on.year < LATEST.year:
+        raise PydanticCustomError(
+            INSTANT,
+            "{on} is no day of these records; expected one from {first} to {last}",
+            {"on": on.isoformat(), "first": EARLIEST.year + 1, "last": LATEST.year - 1},
+        )
+    return on
+
+
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 """The number of a row."""
 Storable = Annotated[str, AfterValidator(_without_nul)]
 """Text that the database can hold."""
 Instant = Annotated[datetime, AfterValidator(_within_reach)]
 """An instant that can be reckoned with; it may be without an offset."""
+Day = Annotated[date, AfterValidator(_day_within_reach)]
+"""A civil day that can be reckoned with."""

@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.tiles import fact
 from compliance.errors import ComplianceError
-from compliance.records import board, outbox, places, readings
+from compliance.records import board, outbox, places, readings, windows
 from compliance.records.engine import raw_connection
 from compliance.records.scope import Scope
 
@@ -137,10 +137,20 @@ def newest(engine: Engine, scope: Scope) -> list[dict[str, Any]]:
     """The newest reading of every channel in a scope, as facts."""
     with engine.connect() as db:
         signals = places.signals(db, scope)
-        since = datetime.now(UTC) - NEWEST
-        latest = readings.latest(db, [one.channel_id for one in signals], since=since)
+        now = datetime.now(UTC)
+        ids = [one.channel_id for one in signals]
+        latest = readings.latest(db, ids, since=now - NEWEST)
+        declared = windows.by_channel(db, ids, since=now, until=now + timedelta(seconds=1))
     now = datetime.now(UTC)
-    return [fact(one, latest.get(one.channel_id), now=now) for one in signals]
+    return [
+        fact(
+            one,
+            latest.get(one.channel_id),
+            now=now,
+            windows=declared.get(one.channel_id, ()),
+        )
+        for one in signals
+    ]
 
 
 def _first_line(error: Exception) -> str:

@@ -11,15 +11,29 @@ from fastapi.staticfiles import StaticFiles
 from sqlalchemy import Engine
 
 from app import errors
-from app.api import bills, findings, frames, health, live, points, results, webhooks
+from app.api import (
+    bills,
+    findings,
+    frames,
+    health,
+    instruments,
+    live,
+    points,
+    questions,
+    results,
+    webhooks,
+)
+from app.api import volumes as volume_nouns
 from app.deps import signed_in
 from app.headers import Guard
 from app.live import Hub
 from app.outermost import Outermost
 from app.pages import bills as bill_pages
-from app.pages import board, machines, session, upload
+from app.pages import board, commission, declarations, machines, session, upload
 from app.pages import findings as finding_pages
+from app.pages import instruments as instrument_pages
 from app.pages import points as point_pages
+from app.pages import volumes as volume_pages
 from app.sizes import Sizes
 from compliance.settings import Settings
 
@@ -47,9 +61,30 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
     app.include_router(health.router)
     app.include_router(frames.router, prefix="/api/v1")  # by token
     guarded = [Depends(signed_in)]
-    for pages in (board, point_pages, finding_pages, upload, bill_pages, machines):
+    for pages in (
+        board,
+        point_pages,
+        volume_pages,
+        finding_pages,
+        upload,
+        bill_pages,
+        commission,
+        machines,
+        declarations,
+        instrument_pages,  # after all that begins with /instruments/new
+    ):
         app.include_router(pages.router, dependencies=guarded, include_in_schema=False)
-    for nouns in (points, findings, bills, results, webhooks, live):
+    for nouns in (
+        points,
+        volume_nouns,
+        findings,
+        bills,
+        results,
+        webhooks,
+        questions,
+        instruments,
+        live,
+    ):
         app.include_router(nouns.router, prefix="/api/v1", dependencies=guarded)
     return app
 

@@ -17,7 +17,9 @@ from markupsafe import Markup
 from app.auth import may
 from compliance.billing import words
 from compliance.model.parameters import Parameter, label
+from compliance.model.periods import from_us, spoken
 from compliance.model.sites import Viewer
+from compliance.model.volumes import percent
 
 UNIT_SHOWN = {"degF": "°F", "degC": "°C", "ug/L": "µg/L", "m3/h": "m³/h", "m3": "m³"}
 PROPER_NAMES = ("Kjeldahl",)
@@ -76,14 +78,7 @@ def day_at(at: datetime, zone: str) -> str:
 
 def duration(seconds: float) -> str:
     """A length of time in words: 42 s, 6 min, 5 h 10 min, 3 d 4 h."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
-    if whole < 172_800:
-        return f"{whole // 3600} h" + (f" {minutes} min" if (minutes := whole % 3600 // 60) else "")
-    return f"{whole // 86_400} d" + (f" {hours} h" if (hours := whole % 86_400 // 3600) else "")
+    return spoken(seconds)
 
 
 def unit_shown(unit: str) -> str:
@@ -129,9 +124,33 @@ def dollars(written: str) -> str:
     return words.money(Decimal(written))
 
 
+def gallons(value: Decimal | str | None) -> str:
+    """A volume for people; a dash where none is known."""
+    if value is None:
+        return "–"
+    exact = Decimal(value)
+    return f"{exact:,.0f} gal" if abs(exact) >= 100 else f"{exact:,.1f} gal"
+
+
+def signed(value: Decimal, places: int) -> str:
+    """A difference with its sign; none where it rounds to nothing."""
+    rounded = round(value, places)
+    return f"{rounded:+,.{places}f}" if rounded else f"{0:.{places}f}"
+
+
+def share_shown(value: Decimal | str) -> str:
+    """A share as per cent, to a tenth where it is not whole."""
+    return f"{Decimal(value) * 100:.1f}".removesuffix(".0") + " %"
+
+
 def sentence(text: str) -> str:
     """A text with one full stop at its end."""
     return f"{text.rstrip('. ')}."
+
+
+def capitalized(text: str) -> str:
+    """A text with a capital at its beginning, the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def is_simulated(how: str | None) -> bool:
@@ -163,6 +182,12 @@ templates.env.filters.update(
     quantity=quantity,
     dollars=dollars,
     sentence=sentence,
+    capitalize_first=capitalized,
+    gallons=gallons,
+    share=share_shown,
+    signed=signed,
+    percent=percent,
+    at_us=from_us,
 )
 templates.env.policies["json.dumps_kwargs"] = {"sort_keys": True, "ensure_ascii": False}
 templates.env.tests["simulated"] = is_simulated

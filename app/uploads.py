@@ -12,11 +12,13 @@ from sqlalchemy import Connection
 from app import labfiles
 from compliance.errors import InputError, NotFound
 from compliance.model.faults import Fault
-from compliance.records import places
+from compliance.model.samples import SampleType
+from compliance.records import places, samplers, samples
 from compliance.records.places import User
 from compliance.records.scope import Scope
 from compliance.sampling import results
 from compliance.sampling.sheets import LabReport
+from compliance.sampling.takings import civil_day
 
 LARGEST = 4_000_000
 TOO_LARGE = (
@@ -65,6 +67,24 @@ def grouped(faults: Sequence[Fault]) -> tuple[Group, ...]:
         Group(rows=tuple(fault.row for fault in same), fault=same[0]) for same in found.values()
     ]
     return tuple(sorted(groups, key=lambda one: (-len(one.rows), one.rows)))
+
+
+def cautions(db: Connection, owner_id: int, report: LabReport, *, zone: str) -> tuple[str, ...]:
+    """Of the sampler's composites that good rows stand on, those that are flagged."""
+    points = samples.points(db, owner_id)
+    only = next(iter(points)) if len(points) == 1 else ""
+    days = set()
+    for one in report.accepted:
+        point = one.sample.point or only
+        dated = one.sample.sampled_from is not None and one.sample.sampled_to is not None
+        if one.sample.sample_type is SampleType.COMPOSITE and point in points and dated:
+            days.add((points[point], civil_day(one.sample, ZoneInfo(zone))))
+    taken = [
+        one
+        for point_id, day in sorted(days)
+        for one in samplers.on(db, point_id, day, ZoneInfo(zone))
+    ]
+    return tuple(one.caution for one in taken if one.caution)
 
 
 def whose(db: Connection, scope: Scope, user_id: int | None) -> User:

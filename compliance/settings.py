@@ -34,6 +34,8 @@ class Settings(BaseSettings):
     spool_bytes: int = Field(16 * 1024**3, alias="PRETREAT_SPOOL_BYTES", ge=256 * 1024)
     webhook_allow: tuple[str, ...] | str = Field((), alias="PRETREAT_WEBHOOK_ALLOW")
 
+    allow_sampler_enable: bool = Field(False, alias="PRETREAT_ALLOW_SAMPLER_ENABLE")
+
     @field_validator("database_url")
     @classmethod
     def _postgres_only(cls, url: str | None) -> str | None:

@@ -7,7 +7,7 @@ are decoded in one call (``ingest.tick``).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import inf
 from weakref import WeakValueDictionary
@@ -16,6 +16,7 @@ import numpy as np
 
 from compliance.errors import InputError
 from compliance.model.parameters import PHYSICAL_RANGE
+from compliance.model.readings import Flags
 from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from compliance.model.sites import Channel
 from compliance.records.batch import pack_words
@@ -44,7 +45,7 @@ class Alike:
     when it was measured, None where there is none. beat: the entry that moves while the instrument
     measures. is_plain: nothing tells how old a value is. entries: all that is read. whole: the
     layout of answers that all came; apart: of those of which some did not. lowest, highest: what
-    physics allows of each value.
+    physics allows of each value. is_open: of which no number is known for want of an order.
     """
 
     map: RegisterMap
@@ -59,6 +60,13 @@ class Alike:
     apart: Layout
     lowest: Floats
     highest: Floats
+    is_open: Flags
+
+    @property
+    def open_entries(self) -> tuple[str, ...]:
+        """The entries whose byte order nobody has confirmed."""
+        asked = zip(self.wanted, self.is_open.tolist(), strict=True)
+        return tuple(each.entry.name for each, is_open in asked if is_open)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -105,6 +113,12 @@ def _alike(of: RegisterMap, channels: Sequence[Channel], order: Order | None) ->
     beside = (*beat, *(clock for clock in clocks if clock is not None))
     ranges = [PHYSICAL_RANGE.get(channel.parameter, (-inf, inf)) for channel in channels]
     entries = (*beside, *(entry for each in asked for entry in each.entries))
+    opened = [_is_open(each, clock) for each, clock in zip(asked, clocks, strict=True)]
+    # What is decoded in no matter which order is thrown away again (``ingest.tick``).
+    read = tuple(
+        replace(each, order=Order.ABCD) if is_open else each
+        for each, is_open in zip(asked, opened, strict=True)
+    )
     return Alike(
         map=of,
         order=order,
@@ -114,11 +128,17 @@ def _alike(of: RegisterMap, channels: Sequence[Channel], order: Order | None) ->
         beat=of.heartbeat,
         is_plain=not beside and not of.needs_write,
         entries=tuple({entry.name: entry for entry in entries}.values()),
-        whole=_layout(decode_plan(of, asked, beside=beside)),
-        apart=_layout(decode_plan(of, asked, beside=beside, is_apart=True)),
+        whole=_layout(decode_plan(of, read, beside=beside)),
+        apart=_layout(decode_plan(of, read, beside=beside, is_apart=True)),
         lowest=np.array([low for low, _ in ranges], np.float64),
         highest=np.array([high for _, high in ranges], np.float64),
+        is_open=np.array(opened, np.bool_),
     )
+
+
+def _is_open(each: Wanted, clock: Entry | None) -> bool:
+    entries = each.entries if clock is None else (*each.entries, clock)
+    return each.order is None and any(e.needs_order and e.order is None for e in entries)
 
 
 def _layout(plan: DecodePlan) -> Layout:

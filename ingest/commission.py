@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Protocol
 
 from compliance.model.readings import Quality
 from compliance.model.register_map import Entry, Kind, Order, RegisterMap, Table
 from compliance.model.wire import Wire
 from ingest.asking import Asking
-from ingest.client import Link
 from ingest.decode import Decoded
 from ingest.errors import UNIT_DOWN, LinkError, NoAnswer, NotConnected, Refused, is_away
 from ingest.linked import Words, decode_linked, refuse_open_base, wanted
 from ingest.plan import Block
 
 _WHOLE_SPAN = (Decimal(0), Decimal(100))
+
+
+class Line(Protocol):
+    """What is read over: a link of one's own, or the one that a gateway is polled over."""
+
+    @property
+    def connected(self) -> bool: ...
+
+    async def connect(self) -> None: ...
+
+    async def read(self, unit: int, block: Block, wire: Wire = ...) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +45,7 @@ class Shown:
 
 
 async def read_unit(
-    link: Link, unit: int, register_map: RegisterMap, *, order: Order | None = None
+    link: Line, unit: int, register_map: RegisterMap, *, order: Order | None = None
 ) -> tuple[Shown, ...]:
     """Every entry of a map, read once; an address that the instrument refuses is named.
 
@@ -55,7 +66,7 @@ async def read_unit(
 class _Reopened:
     """A link that is opened again where a silence or a bad answer closed it."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Line) -> None:
         self._link = link
 
     async def read(self, unit: int, block: Block, wire: Wire) -> tuple[int, ...]:
@@ -87,7 +98,7 @@ def _shown(
     return Shown(entry=entry, words=found, decoded=tuple(decoded))
 
 
-async def scan(link: Link, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
+async def scan(link: Line, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
     """Which unit ids answer behind a gateway, and what they say to a read of register 0.
 
     A refusal is an answer too; only silence and the gateway's own words mean that nobody is there.
@@ -100,7 +111,7 @@ async def scan(link: Link, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
     return tuple(found)
 
 
-async def _probe(link: Link, unit: int) -> str | None:
+async def _probe(link: Line, unit: int) -> str | None:
     if not link.connected:
         await link.connect()
     try:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compliance.errors import InputError
+from compliance.errors import ComplianceError, InputError
 from compliance.model.register_map import RegisterMap
 from compliance.records import plans as plans_as_json
 from compliance.records.sites import GatewayPlan
@@ -50,12 +51,42 @@ class Kept:
             self._written = content
 
 
+def map_names(plans: Iterable[GatewayPlan]) -> tuple[str, ...]:
+    """The names of the register maps that plans need, each once."""
+    return tuple(sorted({i.instrument.map_name for plan in plans for i in plan.instruments}))
+
+
 class Maps:
-    """Register maps by name, each read once."""
+    """Register maps by name, each read once; all anew once a file of the installation changes."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self._known: dict[str, RegisterMap] = {}
+        self._mark = self._marked()
+
+    def mark(self) -> str:
+        """A mark of the installation's own maps: another one when a file of theirs has changed."""
+        mark = self._marked()
+        if mark != self._mark:
+            self._mark, self._known = mark, {}
+        return mark
+
+    def _marked(self) -> str:
+        files = sorted((self._home / "maps").glob("*.yaml"))
+        with suppress(OSError):  # one that vanishes meanwhile is another mark the next time
+            stats = [(file.name, file.stat()) for file in files]
+            return repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in stats])
+        return ""
+
+    def all(self) -> Iterator[RegisterMap]:
+        """Every map that can be used, by name."""
+        for name in library.names(self._home):
+            with suppress(ComplianceError):
+                yield self[name]
+
+    def newest(self, name: str) -> RegisterMap:
+        """A map as its file is now. Raises: RuleError, InputError or NotFound."""
+        return library.load(name, self._home)
 
     def __getitem__(self, name: str) -> RegisterMap:
         """Raises: RuleError, InputError or NotFound for a map that cannot be used."""

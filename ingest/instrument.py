@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -91,6 +91,7 @@ class Instrument:
 
     manhole: Manhole
     unit: SimulatedUnit
+    written: dict[str, int] = field(default_factory=dict)  # by entry: what somebody ordered
 
     @cached_property
     def channels(self) -> Mapping[str, SignalChannel]:
@@ -121,8 +122,18 @@ class Instrument:
             words.append(made[entry.name][asked - entry.address])
         return tuple(words)
 
+    def write(self, table: Table, address: int, value: int) -> bool:
+        """Take an order; False where the address takes none."""
+        entry = self.at.get((table, address))
+        if entry is None or not entry.is_enabling:
+            return False
+        self.written[entry.name] = value
+        return True
+
     def words(self, entry: Entry, at_us: int) -> tuple[int, ...]:
         """What an entry's registers hold at an instant."""
+        if entry.name in self.written:
+            return (self.written[entry.name],)
         if entry.kind == Kind.STATUS and (code := self._status(entry, at_us)) is not None:
             return encode(Decimal(code), entry, self.unit.order)
         channel = self.channels.get(self.unit.copies.get(entry.name, entry.name))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,7 +14,7 @@ from compliance.model.register_map import RegisterMap, inherited, register_map
 PACKAGED = Path(str(files("ingest"))) / "maps"
 
 
-class _Strict(yaml.SafeLoader):
+class _Strict(yaml.CSafeLoader):
     """Refuses a key written twice, and takes 0123 for a text, not for octal 83."""
 
     def construct_mapping(
@@ -116,15 +113,3 @@ def load(name: str, home: Path | None = None) -> RegisterMap:
 
 def _folders(home: Path | None) -> tuple[Path, ...]:
     return (PACKAGED,) if home is None else (home / "maps", PACKAGED)
-
-
-def content(of: RegisterMap) -> dict[str, object]:
-    """A map as plain JSON values, for the table of published maps and for ``--json``."""
-    plain: dict[str, object] = json.loads(json.dumps(asdict(of), default=str))
-    return plain
-
-
-def sha256(of: RegisterMap) -> str:
-    """The fingerprint of a map's content, whatever its comments and layout."""
-    text = json.dumps(content(of), sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()

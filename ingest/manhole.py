@@ -46,6 +46,7 @@ class EventKind(StrEnum):
     SILENT = "silent"
     STATUS = "status"
     ROLLOVER = "rollover"
+    JAM = "jam"  # the sampler pulls nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +171,11 @@ def _sample_count(profile: Profile, events: tuple[Event, ...], at_us: Times) -> 
     for day, inside in _by_day(profile, at_us):
         midnights[inside] = day.starts_us
     passed = _total(profile, events, at_us) - _total(profile, events, midnights)
+    for event in events:
+        if event.kind is EventKind.JAM:
+            until = np.clip(at_us, event.starts_us, event.ends_us)
+            since = np.minimum(np.maximum(midnights, event.starts_us), until)
+            passed -= _total(profile, events, until) - _total(profile, events, since)
     return np.floor(passed / profile.gallons_per_sample)
 
 

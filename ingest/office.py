@@ -20,8 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from compliance.errors import ComplianceError, Refused, StorageError
 from compliance.records import gaps, health, leases, maps, sites
 from compliance.records.sites import GatewayPlan
-from ingest import library
-from ingest.holding import Holding, Maps
+from ingest.holding import Holding, Maps, map_names
 
 RENEWED_SECONDS = leases.TTL.total_seconds() / 6
 """A third of the time to live would do; the other half finds what a dead worker left sooner."""
@@ -61,6 +60,7 @@ class DatabaseOffice:
         self._engine, self._worker, self._spool, self._maps = engine, worker, spool, known
         self._process = f"ingest {worker}"
         self._seen: tuple[frozenset[int], str] | None = None
+        self._published: str | None = None
         self._renewals = 0
         self._said = ""
 
@@ -81,7 +81,7 @@ class DatabaseOffice:
         self._renewals += 1
         if self._seen is not None and self._renewals % LOOKED_EVERY:
             return self._seen[1]
-        return leases.configuration(db)
+        return f"{leases.configuration(db)} {self._maps.mark()}"
 
     def _holding(self, db: Connection, share: leases.Share) -> Holding:
         plans = tuple(p for p in sites.polled(db) if p.gateway.id in share.gateways)
@@ -91,16 +91,22 @@ class DatabaseOffice:
         return Holding(plans=plans, claimed=share.claimed, surplus=share.surplus, last=last)
 
     def _publish(self, db: Connection, plans: Collection[GatewayPlan]) -> None:
-        for name in sorted({i.instrument.map_name for plan in plans for i in plan.instruments}):
+        """Publish the maps in use, and once, and after a change, all that there are to choose."""
+        mark = self._maps.mark()
+        names = map_names(plans)
+        if mark != self._published:
+            names = tuple(each.name for each in self._maps.all())
+        for name in names:
             with suppress(ComplianceError):  # told where its gateway cannot be polled
                 found = self._maps[name]
                 maps.publish(
                     db,
                     name=name,
-                    sha256=library.sha256(found),
-                    content=library.content(found),
+                    sha256=maps.sha256(found),
+                    content=maps.content(found),
                     published_by=self._worker,
                 )
+        self._published = mark
 
     def _say(self, share: leases.Share) -> None:
         """Log what there is to poll, when it is another than before."""

@@ -10,6 +10,7 @@ import structlog
 from compliance.model.endpoints import endpoint
 from compliance.model.readings import Quality
 from compliance.model.sites import Gateway
+from ingest.between import Between
 from ingest.client import Link
 from ingest.connection import Away, Connection
 from ingest.errors import LinkError, Refused
@@ -54,6 +55,7 @@ class Watch:
         self._line = self._connection(units)
         self._away = {unit.id: Away(self._steady) for unit in units}
         self._units = tuple(units)
+        self._turns = asyncio.Lock()
         self._schedule: Schedule | None = None
         self._probed = self._answered = self._away_probed = False  # in this round
         self._states: dict[str, str] = {}
@@ -76,6 +78,13 @@ class Watch:
         """What does not work at the moment, and why."""
         found = {what: state for what, state in self._states.items() if state}
         return found | ({"spool": self._gather.state} if self._gather.state else {})
+
+    @property
+    def thrown_away(self) -> dict[str, int]:
+        """How many answers came too late, and how many were another unit's; none is left out."""
+        link = self._line.link
+        counts = {"late": link.late, "foreign": link.foreign}
+        return {name: count for name, count in counts.items() if count}
 
     def close(self) -> None:
         """Give the line back; what came over it is handed on."""
@@ -101,8 +110,17 @@ class Watch:
         finally:
             self.close()
 
+    @property
+    def between(self) -> Between:
+        """Its line, for who asks between two rounds."""
+        return Between(self._line, self._turns, is_polled=bool(self.intervals))
+
     async def round(self, due: Round) -> None:
         """Ask every unit for one slot. Those that answered last time come first."""
+        async with self._turns:
+            await self._round(due)
+
+    async def _round(self, due: Round) -> None:
         for slot in due.skipped:
             self._note_unread(due.interval, slot)
         self._probed = self._answered = self._away_probed = False
@@ -161,7 +179,9 @@ class Watch:
         if said.errors:
             self._turn(unit.name, str(said.errors[0]), kind=_kind(said.errors[0]))
         else:
-            self._turn(unit.name, f"its values are old: {unit.stale}" if unit.stale else "")
+            self._turn(
+                unit.name, f"its values are old: {unit.stale}" if unit.stale else unit.undecoded
+            )
 
     def _note_unread(self, interval: int, slot: int) -> None:
         for unit in self._units:

@@ -14,11 +14,11 @@ from typing import Any
 import httpx2
 import structlog
 
-from compliance.errors import SettingsError, StorageError
-from compliance.records import plans
+from compliance.errors import ComplianceError, SettingsError, StorageError
+from compliance.records import maps, plans
 from compliance.records.arrivals import Arrived
 from compliance.records.batch import Frame, encode
-from ingest.holding import Holding
+from ingest.holding import Holding, Maps, map_names
 
 SECONDS = 20.0
 RENEWED_SECONDS = 30.0
@@ -112,25 +112,49 @@ def _arrived(answer: httpx2.Response) -> Arrived:
 
 
 class RemoteOffice:
-    """The office of a remote site: its token decides what it polls."""
+    """The office of a remote site: its token decides what it polls.
 
-    def __init__(self, client: httpx2.Client) -> None:
-        self._client = client
+    known: the site's register maps, which it publishes so that the server's pages can show them.
+    """
+
+    def __init__(self, client: httpx2.Client, *, known: Maps) -> None:
+        self._client, self._maps = client, known
         self._seen: bytes | None = None
-        self._next_renewal = self._next_beat = 0.0
+        self._unpublished: list[str] = []
+        self._next_renewal = self._next_beat = self._next_map = 0.0
 
     def renew(self) -> Holding | None:
-        """Ask twice a minute what to poll."""
+        """Ask twice a minute what to poll; publish its maps once that is known."""
         if time.monotonic() < self._next_renewal:
+            self._publish()
             return None
         content = _said(self._client, "GET", None, "/plan").content
         self._next_renewal = time.monotonic() + RENEWED_SECONDS
         if content == self._seen:
             return None
         found = plans.decoded(content)
-        self._seen = content
+        self._seen, self._unpublished = content, list(map_names(found))
         log.info("share", state=f"{len(found)} gateways by its token")
         return Holding(plans=found)
+
+    def _publish(self) -> None:
+        """Send the maps that are not yet published; after a failure half a minute later again."""
+        if not self._unpublished or time.monotonic() < self._next_map:
+            return
+        self._next_map = time.monotonic() + RENEWED_SECONDS
+        while self._unpublished:
+            self._publish_one(self._unpublished[-1])
+            self._unpublished.pop()
+        self._next_map = 0.0
+
+    def _publish_one(self, name: str) -> None:
+        try:
+            found = self._maps[name]
+        except ComplianceError:
+            return  # told where its gateway cannot be polled
+        answer = _said(self._client, "POST", maps.content(found), "/map")
+        if not answer.is_success:
+            log.error("map", name=name, state=_reason(answer))
 
     def hand_over(self, gateways: Collection[int]) -> None:
         """Nobody else could poll them."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from zlib import crc32
 
+from compliance.model.slots import phase_of
 from ingest.own_clock import Moment
 
 MOST_SKIPPED = 3600
@@ -31,11 +31,6 @@ class Round:
     slot: int
     skipped: tuple[int, ...]
     steady: int = 0
-
-
-def phase_of(name: str, interval: int) -> int:
-    """Where in an interval the slots of a gateway lie that keeps away from the others, in ms."""
-    return crc32(name.encode()) % interval
 
 
 class Schedule:

@@ -11,9 +11,11 @@ import structlog
 
 from compliance.errors import ComplianceError
 from compliance.model.gaps import HANDED_OVER, SET_UP, SUSPENDED, WORKER_DOWN, Gap
+from compliance.model.register_map import RegisterMap
 from compliance.model.sites import Channel
 from compliance.records.sites import GatewayPlan
 from ingest.alike import Plans
+from ingest.between import Between
 from ingest.gather import Gather
 from ingest.holding import Holding, Maps
 from ingest.poll import Watch
@@ -31,6 +33,7 @@ class _Polled:
 
     plan: GatewayPlan
     watch: Watch | None = None
+    maps: tuple[RegisterMap, ...] = ()
     task: asyncio.Task[None] | None = None
     faults: dict[str, str] = field(default_factory=dict)
 
@@ -62,11 +65,22 @@ class Shift:
                 found[one.plan.gateway.name] = faults
         return found
 
+    @property
+    def thrown_away(self) -> dict[str, dict[str, int]]:
+        """Answers that were no answers to what was asked, by gateway."""
+        found = {}
+        for one in self._polled.values():
+            if one.watch is not None and (counts := one.watch.thrown_away):
+                found[one.plan.gateway.name] = counts
+        return found
+
     async def take(self, holding: Holding) -> None:
         """Poll just what is held: stop what is not, start what is new, restart what has changed."""
         wanted = {plan.gateway.id: plan for plan in holding.plans}
         changed = {
-            key for key, one in self._polled.items() if key in wanted and one.plan != wanted[key]
+            key
+            for key, one in self._polled.items()
+            if key in wanted and (one.plan != wanted[key] or one.maps != self._read(one.plan))
         }
         await self._stop([key for key in self._polled if key not in wanted or key in changed])
         self._spool.thinner.diagnostic = frozenset(
@@ -106,9 +120,22 @@ class Shift:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._gather.flush()
 
+    def line(self, gateway: int) -> Between | None:
+        """The line over which a gateway is polled, by its id; None where none is kept here."""
+        one = self._polled.get(gateway)
+        return None if one is None or one.watch is None else one.watch.between
+
+    def _read(self, plan: GatewayPlan) -> tuple[RegisterMap, ...]:
+        """The maps of a gateway's instruments; none where one cannot be used."""
+        try:
+            return tuple(self._maps[i.instrument.map_name] for i in plan.instruments)
+        except ComplianceError:
+            return ()
+
     def _start(self, plan: GatewayPlan, *, cause: str, last: Mapping[int, int]) -> None:
         one = self._polled[plan.gateway.id] = _Polled(plan=plan)
         try:
+            one.maps = self._read(plan)
             units = [
                 Unit(i, self._maps[i.instrument.map_name], self._plans) for i in plan.instruments
             ]

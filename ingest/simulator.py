@@ -23,6 +23,8 @@ Clock = Callable[[], datetime]
 
 _TABLES = {table.function: table for table in Table}
 _MOST = {Table.HOLDING: 125, Table.INPUT: 125, Table.COIL: 2000, Table.DISCRETE: 2000}
+_WRITES = {5: Table.COIL, 6: Table.HOLDING}
+_ON = 0xFF00
 _HEADER = struct.Struct(">HHHB")
 _QUESTION = struct.Struct(">BHH")
 _ILLEGAL_FUNCTION, _ILLEGAL_ADDRESS, _ILLEGAL_VALUE, _NO_SUCH_UNIT = 1, 2, 3, 0x0B
@@ -97,6 +99,8 @@ def answer(
         return _refusal(function, _NO_SUCH_UNIT)
     if not instrument.answers(at_us):
         return None
+    if function in _WRITES and len(question) == _QUESTION.size:
+        return _ordered(instrument, question)
     table = _TABLES.get(function)
     if table is None:
         return _refusal(function, _ILLEGAL_FUNCTION)
@@ -110,6 +114,15 @@ def answer(
         return _refusal(function, _ILLEGAL_ADDRESS)
     content = _packed(table, words)
     return bytes((function, len(content))) + content
+
+
+def _ordered(instrument: Instrument, question: bytes) -> bytes:
+    """An order taken is answered by its own words."""
+    function, address, value = _QUESTION.unpack(question)
+    table = _WRITES[function]
+    plain = int(value == _ON) if table is Table.COIL else value
+    taken = instrument.write(table, address, plain)
+    return question if taken else _refusal(function, _ILLEGAL_FUNCTION)
 
 
 def _refusal(function: int, code: int) -> bytes:

@@ -58,6 +58,9 @@ def readings(of: Alike, rows: Sequence[Row]) -> ReadingBatch:
     came = np.ones(values.shape, np.bool_)
     if unread is not None:
         came = unread[:, layout.plan.block_of] == 0
+    if of.is_open.any():
+        values[:, of.is_open] = np.nan
+        quality[came & of.is_open] = np.int16(Quality.ORDER_OPEN)
     if any(row.stale for row in rows):
         old = np.array([row.stale or (False,) * len(of.wanted) for row in rows])
         quality[old & came] |= np.int16(Quality.STALE)

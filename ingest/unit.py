@@ -71,6 +71,10 @@ class Unit:
             self.asks = _asks(planned.channels, lambda c: known.alike(register_map, c, order))
         except InputError as error:
             raise InputError(f"unit {self.id}, {error}") from None
+        open_order = [name for ask in self.asks.values() for name in ask.alike.open_entries]
+        self.undecoded = (
+            f"byte order of {', '.join(open_order)} not confirmed" if open_order else ""
+        )
         self.stale = ""  # why its values of the last round are old; empty when they are not
         self._asking = Asking(self.id, register_map)
         self._freshness = Freshness()

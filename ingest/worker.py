@@ -22,6 +22,8 @@ from compliance.errors import SettingsError
 from compliance.records import schema
 from compliance.records.engine import Unreachable, make_engine, opened, verify
 from compliance.settings import Settings
+from ingest import enquiry
+from ingest.enquiry import DatabaseDesk
 from ingest.forward import Carrier, Forwarder, ToDatabase
 from ingest.holding import Holding, Kept, Maps
 from ingest.office import AWAY, Clerk, DatabaseOffice, Office
@@ -56,11 +58,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """What a worker polls by: its office, what it last had, and the register maps."""
+    """What a worker polls by: its office, what it last had, and the register maps.
+
+    questions: those of people to instruments; a remote site takes none.
+    """
 
     office: Office
     kept: Kept
     maps: Maps
+    questions: enquiry.Desk | None = None
 
 
 def run(settings: Settings, *, worker: str, remote: Remote | None = None) -> dict[str, int]:
@@ -79,9 +85,9 @@ def run(settings: Settings, *, worker: str, remote: Remote | None = None) -> dic
     known = Maps(settings.home)
     with (
         Spool(folder, worker=worker, now=lambda: datetime.now(UTC), quota=quota) as spool,
-        _placed(settings, spool, remote, known) as (carrier, office),
+        _placed(settings, spool, remote, known) as (carrier, office, questions),
     ):
-        desk = Desk(office=office, kept=Kept(folder), maps=known)
+        desk = Desk(office=office, kept=Kept(folder), maps=known, questions=questions)
         first = _first(desk)
         with _line(spool, carrier) as line:
             loop = uvloop.new_event_loop if sys.platform == "linux" else None
@@ -97,16 +103,17 @@ def run(settings: Settings, *, worker: str, remote: Remote | None = None) -> dic
 @contextmanager
 def _placed(
     settings: Settings, spool: Spool, remote: Remote | None, known: Maps
-) -> Iterator[tuple[Carrier, Office]]:
-    """Where this worker's frames go and where its orders come from."""
+) -> Iterator[tuple[Carrier, Office, enquiry.Desk | None]]:
+    """Where this worker's frames go, where its orders come from, and people's questions."""
     if remote is not None:
         with remote.opened() as client:
             folder = settings.home / "spool" / spool.worker
-            yield ToServer(client, folder=folder), RemoteOffice(client)
+            yield ToServer(client, folder=folder), RemoteOffice(client, known=known), None
         return
     with _database(settings) as engine:
         office = DatabaseOffice(engine, worker=spool.worker, spool=spool.id, known=known)
-        yield ToDatabase(engine, worker=spool.worker), office
+        questions = DatabaseDesk(engine, worker=spool.worker)
+        yield ToDatabase(engine, worker=spool.worker), office, questions
 
 
 @contextmanager
@@ -217,6 +224,8 @@ async def _serve(desk: Desk, line: Line, first: Holding) -> None:
         asyncio.create_task(_follow(holdings, shift, clerk, desk.kept)),
         asyncio.create_task(_beat(shift, line, clerk)),
     ]
+    if desk.questions is not None:
+        tasks.append(asyncio.create_task(enquiry.attend(desk.questions, shift, desk.maps)))
     await stop.wait()
     for task in tasks:
         task.cancel()
@@ -294,4 +303,5 @@ def _detail(shift: Shift, line: Line) -> dict[str, object]:
         "spool": line.spool.state,
         "forwarder": line.forwarder.state,
         "states": shift.states,
+        "thrown_away": shift.thrown_away,
     }

@@ -25,7 +25,12 @@ def migrate(connection: Connection) -> None:
 
 def offline() -> None:
     """Print the history as SQL."""
-    context.configure(dialect_name="postgresql", target_metadata=metadata, literal_binds=True)
+    context.configure(
+        dialect_name="postgresql",
+        dialect_opts={"paramstyle": "named"},  # else every % in a statement comes out doubled
+        target_metadata=metadata,
+        literal_binds=True,
+    )
     with context.begin_transaction():
         context.run_migrations()
 

@@ -1,11 +1,10 @@
-"""What tests share: a real database, migrated once and copied for whoever needs its own."""
+"""What tests share: a real database server, and migrated databases on it."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,23 @@ from sqlalchemy import Connection, Engine
 
 from compliance.records import embedded, schema
 from compliance.records.engine import make_engine
+from tests.support.databases import Databases
 
 SHARED = Path(__file__).parents[1].parent / "shared"
-_serial = count()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two more than there are cores: many tests wait on sockets and clocks."""
+    return (os.cpu_count() or 2) + 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, and of several workers one has them all: they start many processes."""
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.xdist_group("long"))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture(scope="session")
@@ -37,35 +50,35 @@ def server() -> Iterator[embedded.Server]:
 
 
 @pytest.fixture(scope="session")
-def template(server: embedded.Server) -> str:
-    """The name of a migrated, empty database."""
+def databases(server: embedded.Server) -> Iterator[Databases]:
+    """Migrated, empty databases, one after another."""
     name = f"template_{os.getpid()}"
     server.ensure_database(name, fresh=True)
     engine = make_engine(server.url(name))
     schema.upgrade(engine)
     engine.dispose()
-    return name
+    made = Databases(server, name)
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def engine(server: embedded.Server, template: str) -> Iterator[Engine]:
-    """A migrated database of one's own."""
-    name = f"test_{os.getpid()}_{next(_serial)}"
-    server.copy_database(name, template=template)
-    made = make_engine(server.url(name))
+def engine(databases: Databases) -> Iterator[Engine]:
+    """A migrated, empty database of one's own."""
+    name = databases.take()
+    made = make_engine(databases.server.url(name))
     yield made
     made.dispose()
-    server.drop_database(name)
+    databases.give_back(name)
 
 
 @pytest.fixture(scope="session")
-def _shared_engine(server: embedded.Server, template: str) -> Iterator[Engine]:
-    name = f"rolled_{os.getpid()}"
-    server.copy_database(name, template=template)
-    made = make_engine(server.url(name))
+def _shared_engine(databases: Databases) -> Iterator[Engine]:
+    name = databases.take()
+    made = make_engine(databases.server.url(name))
     yield made
     made.dispose()
-    server.drop_database(name)
+    databases.give_back(name)
 
 
 @pytest.fixture

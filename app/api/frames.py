@@ -13,13 +13,14 @@ from starlette.exceptions import HTTPException
 
 from app.deps import Pool
 from compliance.errors import InputError, Refused
-from compliance.records import arrivals, health, plans, tokens, tuples
+from compliance.records import arrivals, health, maps, plans, tokens, tuples
 from compliance.records.batch import BadFrame, Frame, Kind, TornFrame, batch_id, decode
 from compliance.records.tokens import Token
 
 router = APIRouter(prefix="/frames", tags=["frames"])
 
 LARGEST = 8 * 1024 * 1024
+LARGEST_MAP = 1024 * 1024
 LONGEST_FAULT = 2000
 
 
@@ -47,6 +48,25 @@ def plan(engine: Pool, sender: Sender) -> Response:
     with engine.connect() as db:
         found = plans.of_points(db, sender.points)
     return Response(plans.encoded(found), media_type="application/json")
+
+
+@router.post("/map", status_code=HTTPStatus.NO_CONTENT, max_body_size=LARGEST_MAP)
+def publish(engine: Pool, sender: Sender, content: Annotated[dict[str, Any], Body()]) -> None:
+    """A register map that the worker of this token reads its instruments by, for pages to show.
+
+    403 for a map that none of its instruments is read by, 422 for what is no map of this release.
+    """
+    found = maps.decoded(content)
+    with engine.begin() as db:
+        if found.name not in maps.behind(db, sender.points):
+            raise Refused(f"No instrument of worker {sender.worker} is read by map {found.name}.")
+        maps.publish(
+            db,
+            name=found.name,
+            sha256=maps.sha256(found),
+            content=content,
+            published_by=sender.worker,
+        )
 
 
 @router.post("/beat", status_code=HTTPStatus.NO_CONTENT, max_body_size=256 * 1024)

@@ -10,10 +10,11 @@ from fastapi import APIRouter
 from app import charts
 from app.deps import Db, Now, Visible
 from app.inputs import Instant
-from app.limits import bounds
+from app.limits import Bound, bounds
 from app.pages.points import chosen, span
 from compliance.errors import InputError
 from compliance.model.periods import to_us
+from compliance.model.windows import Declared
 from compliance.records import places
 from compliance.records.casefile import Case, Screened
 
@@ -44,6 +45,7 @@ def points(scope: Visible, db: Db) -> dict[str, Any]:
                 "parameter": one.parameter,
                 "unit": one.unit,
                 "interval_s": one.interval_ms / 1000,
+                "commissioned": one.counts,
             }
         )
     return {"points": list(found.values())}
@@ -62,7 +64,8 @@ def point_readings(  # noqa: PLR0913 - what a request brings
 ) -> dict[str, Any]:
     """A channel's readings as columns for a chart; ``null`` breaks the line, gaps are listed.
 
-    Times are milliseconds since 1970. Few readings come one by one, many in buckets with their
+    Times are milliseconds since 1970. What was read in one of the ``windows`` that people declared
+    is kept, and is not judged. Few readings come one by one, many in buckets with their
     extremes. ``entry`` names the channel where a point has several of a parameter. An excursion
     without ``detection`` is the program's own screening.
     """
@@ -90,23 +93,36 @@ def point_readings(  # noqa: PLR0913 - what a request brings
         "until": to_us(end) // 1000,
         "columns": {"at": columns.at_ms, "low": columns.low, "high": columns.high},
         "gaps": columns.gaps,
+        "not_commissioned": [(a // 1000, b // 1000) for a, b in shown["uncounted"]],
+        "windows": [_window(one, end) for one in shown["windows"]],
         "judged": columns.judged,
         "flagged": columns.flagged,
-        "limits": [
-            {
-                "rule": one.rule_id,
-                "side": one.side,
-                "value": one.value,
-                "label": one.label,
-                "citation": one.citation,
-                "authority": one.authority,
-            }
-            for one in bounds(signal, end)
-        ],
+        "limits": [_limit(one) for one in bounds(signal, end)],
         "excursions": [
             _excursion(one["case"], one["headline"])
             for one in (*shown["cases"], *shown["screening"])
         ],
+    }
+
+
+def _window(one: Declared, end: datetime) -> dict[str, Any]:
+    until = min(one.until, end) if one.until else end
+    return {
+        "from": to_us(one.since) // 1000,
+        "to": to_us(until) // 1000,
+        "kind": one.kind.value,
+        "says": f"{one.during}, declared by {one.declared_by}; {one.when_declared}",
+    }
+
+
+def _limit(one: Bound) -> dict[str, Any]:
+    return {
+        "rule": one.rule_id,
+        "side": one.side,
+        "value": one.value,
+        "label": one.label,
+        "citation": one.citation,
+        "authority": one.authority,
     }
 
 

@@ -26,11 +26,13 @@ COMMANDS = {
     "migrate": "bring the database schema up to date",
     "import": "a site document (SITE.yaml), or history from historian exports (READINGS.csv …)",
     "user": "people who may sign in",
+    "audit": "what people changed: verify, list",
     "check": "what the rulebooks find in a historian export",
     "rules": "rulebooks: list, show",
     "billing": "bill runs over accounts",
     "lab": "what an upload of a laboratory file would do",
     "modbus": "simulate, scan, read, decode, totalize, maps: instruments and their registers",
+    "sampler": "let a sampler run or stop it, by one write; off unless it is allowed",
     "faults": "kill, starve and mislead a real installation, and count what is lost",
     "bench": "measured speed beside a peer, in the same run",
 }

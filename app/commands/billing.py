@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.commands.acting import operator
 from compliance import settings
 from compliance.billing.words import money
 from compliance.errors import InputError
@@ -44,7 +45,9 @@ def run(city: City, quarter: Quarter, as_json: Json = False) -> None:
     """
     with opened(settings.load()) as engine:
         schema.require(engine)
-        done = jobs.run(engine, city=city, period=_period(quarter), now=datetime.now(UTC))
+        done = jobs.run(
+            engine, city=city, period=_period(quarter), now=datetime.now(UTC), by=operator()
+        )
     _finish(done, as_json=as_json)
 
 

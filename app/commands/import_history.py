@@ -14,14 +14,16 @@ from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
+from sqlalchemy import Engine
 
+from app.commands.acting import operator
 from app.commands.import_report import Watch, print_report, report
 from app.historian import history, tags
 from app.historian.clocks import Order
 from app.historian.targets import Targets
 from compliance import settings
 from compliance.errors import InputError
-from compliance.records import schema, sites
+from compliance.records import audit, schema, sites
 from compliance.records.engine import opened
 from ingest.history.aside import CONFLICTS, REJECTS, Aside
 from ingest.history.run import Manner, Summary, run
@@ -130,11 +132,20 @@ def import_history(files: Sequence[Path], wanted: Wanted) -> int:
         exports, warnings = history.opened(paths, Targets(places.values()), reading)
         with Watch(places, rejects, conflicts, is_quiet=wanted.as_json) as watch:
             found = run(engine, exports, manner, places=places, watcher=watch)
+        if not wanted.dry_run:
+            _note(engine, files, found)
         found.warnings[:0] = [*news, *warnings]
     if wanted.tags is not None and not wanted.dry_run:
         tags.remember(own.home, known)
     _print(found, watch, wanted)
     return 1 if found.total("rejected") or found.total("differing") else 0
+
+
+def _note(engine: Engine, files: Sequence[Path], found: Summary) -> None:
+    detail = {name: found.total(name) for name in ("rows", "new", "rejected", "differing")}
+    names = ", ".join(file.name for file in files)
+    with engine.begin() as db:
+        audit.note(db, by=operator(), act="import history", subject=names, detail=detail)
 
 
 def _print(found: Summary, watch: Watch, wanted: Wanted) -> None:

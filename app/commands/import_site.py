@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from app.commands.acting import operator
 from compliance import settings
 from compliance.errors import ComplianceError, InputError
 from compliance.jobs import site
@@ -42,7 +43,7 @@ def import_site(
     _check_instruments(document, configured.home, file=str(file))
     with opened(configured) as engine:
         schema.require(engine)
-        count = site.store(engine, document)
+        count = site.store(engine, document, by=operator(), file=file.name)
     if as_json:
         print(json.dumps(count))
     else:
@@ -90,4 +91,5 @@ def _channel(channel: site.ChannelDocument) -> Channel:
         span_low=None if low is None else float(low),
         span_high=None if high is None else float(high),
         modulus=channel.modulus,
+        max_per_second=channel.max_per_second,
     )

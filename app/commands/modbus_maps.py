@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 
 from compliance import settings
 from compliance.model.register_map import Entry, RegisterMap, Wire
+from compliance.records.maps import content, sha256
 from ingest import library
 
 _WIDTH_OF_A_FILE = 160
@@ -33,7 +34,7 @@ def maps(
         return
     found = library.load(name, home)
     if as_json:
-        print(json.dumps({**library.content(found), "verify_on_site": found.unverified}))
+        print(json.dumps({**content(found), "verify_on_site": found.unverified}))
     else:
         _show(found)
 
@@ -67,7 +68,7 @@ def _summary(each: RegisterMap) -> dict[str, object]:
         "needs_write": each.needs_write,
         "entries": len(each.entries),
         "verify_on_site": len(each.unverified),
-        "sha256": library.sha256(each),
+        "sha256": sha256(each),
     }
 
 

@@ -19,7 +19,7 @@ from app.commands.seed_history import day_volumes, fill
 from app.demo import laboratory, plan
 from app.release import RELEASE
 from compliance import settings
-from compliance.jobs import agreements, bill
+from compliance.jobs import agreements, bill, composites
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.receive import receive
 from compliance.jobs.slugs import screen_slugs
@@ -51,6 +51,7 @@ def seed(
             pass
         screen_slugs(engine, now=datetime.now(UTC), release=RELEASE)
         agreements.watch_agreements(engine, now=datetime.now(UTC))
+        composites.compose(engine, now=datetime.now(UTC), release=RELEASE)
         _bills(engine, demo, started_at)
 
 

@@ -9,6 +9,10 @@ from typing import Any
 from app.demo import plan
 from compliance.jobs import site
 from ingest import scenario as scenarios
+from ingest.manhole import Signal
+
+HISTORY_FROM = date(2000, 1, 1)
+"""The simulated history counts too."""
 
 
 def site_document(
@@ -35,6 +39,7 @@ def site_document(
 
 def _point(manhole: scenarios.Manhole, started_at: datetime) -> dict[str, Any]:
     return {
+        **_sampler(manhole),
         "code": manhole.point,
         "place": f"Control manhole {manhole.point}, {manhole.user}",
         "gateway": {"name": manhole.gateway, "host": manhole.host, "port": manhole.port},
@@ -47,12 +52,34 @@ def _point(manhole: scenarios.Manhole, started_at: datetime) -> dict[str, Any]:
                     "by": "pretreat demo",
                     "on": started_at.date(),
                     "how": "simulated: the simulator uses this order",
+                    "counts_from": HISTORY_FROM,
                 },
                 "channels": [_channel(channel, manhole, started_at) for channel in unit.channels],
             }
             for unit in manhole.units
         ],
     }
+
+
+def _sampler(manhole: scenarios.Manhole) -> dict[str, Any]:
+    """The sampler of a manhole whose aliquots are counted: a composite a day."""
+    channels = {
+        channel.signal: {"unit": unit.unit, "entry": channel.entry}
+        for unit in manhole.units
+        for channel in unit.channels
+    }
+    if Signal.SAMPLE_COUNT not in channels:
+        return {}
+    sampler = {
+        "effective": date(2026, 1, 1),
+        "aliquots": channels[Signal.SAMPLE_COUNT],
+        "total": channels[Signal.TOTAL],
+        "bottle": channels.get(Signal.BOTTLE),
+        "composite": "program",
+        "gallons_per_aliquot": f"{manhole.profile.gallons_per_sample:g}",
+        "aliquots_per_bottle": manhole.profile.samples_per_bottle,
+    }
+    return {"sampler": sampler}
 
 
 def _channel(

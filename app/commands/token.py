@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from compliance.records import schema, tokens
+from app.commands.acting import operator
+from compliance.records import audit, schema, tokens
 from compliance.records.engine import opened
 from compliance.settings import load
 
@@ -47,6 +48,8 @@ def add(
         with engine.begin() as db:
             digest = hashlib.sha256(token.encode()).hexdigest()
             tokens.add(db, worker_name=worker, sha256=digest, points=codes)
+            detail = {"points": codes}
+            audit.note(db, by=operator(), act="make a token", subject=worker, detail=detail)
     if as_json:
         print(json.dumps({"worker": worker, "points": codes, "token": token}))
         return
@@ -85,4 +88,5 @@ def revoke(worker: Worker, as_json: AsJson = False) -> None:
     """
     with opened(load()) as engine, engine.begin() as db:
         tokens.revoke(db, worker, now=datetime.now(UTC))
+        audit.note(db, by=operator(), act="revoke a token", subject=worker, detail={})
     print(json.dumps({"revoked": worker}) if as_json else f"the token of {worker} is revoked")

@@ -9,10 +9,11 @@ import typer
 from sqlalchemy.exc import IntegrityError
 
 from app import auth
+from app.commands.acting import operator
 from compliance import settings
 from compliance.errors import InputError
 from compliance.model.sites import Role
-from compliance.records import days, people, schema, sites
+from compliance.records import audit, days, people, permits, schema, sites
 from compliance.records.engine import opened
 
 command = typer.Typer(add_completion=False, no_args_is_help=True)
@@ -58,6 +59,52 @@ def add(
                     city_id=sites.city(db, city).id if city else None,
                     industrial_user_id=owners.get(user),
                 )
+                audit.note(
+                    db,
+                    by=operator(),
+                    act="add a person",
+                    subject=login,
+                    detail={"name": name, "role": role.value, "city": city, "user": user},
+                )
         except IntegrityError:
             raise InputError(f"{login!r} signs in here already; choose another name") from None
     print(f"{login} may sign in with the password {password}")
+
+
+@command.command()
+def permit(
+    login: Annotated[str, typer.Argument(help="Who, by the sign-in name.")],
+    permit: Annotated[str, typer.Argument(help="What, such as enable_sampler.")],
+) -> None:
+    """Give a person a permit beyond the role.
+
+    Example: pretreat user permit ana enable_sampler
+    """
+    _change(login, permit, give=True)
+
+
+@command.command()
+def revoke(
+    login: Annotated[str, typer.Argument(help="Who, by the sign-in name.")],
+    permit: Annotated[str, typer.Argument(help="What, such as enable_sampler.")],
+) -> None:
+    """Take a permit back.
+
+    Example: pretreat user revoke ana enable_sampler
+    """
+    _change(login, permit, give=False)
+
+
+def _change(login: str, permit: str, *, give: bool) -> None:
+    if permit not in permits.PERMITS:
+        raise InputError(f"{permit!r} is no permit; expected {', '.join(permits.PERMITS)}")
+    act, change = ("give", permits.grant) if give else ("take back", permits.revoke)
+    with opened(settings.load()) as engine:
+        schema.require(engine)
+        with engine.begin() as db:
+            changed = change(db, login, permit)
+            if changed:
+                detail = {"permit": permit}
+                audit.note(db, by=operator(), act=f"{act} a permit", subject=login, detail=detail)
+    holds = "holds" if give else "does not hold"
+    print(f"{login} {holds} {permit}" + ("" if changed else ", as before"))

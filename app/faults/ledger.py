@@ -6,6 +6,7 @@ the worker has freed it.
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,14 +68,26 @@ class Ledger:
         self._folder.mkdir()
         self.newest: dict[int, int] = {}  # by channel, in microseconds since 1970
         self._read: dict[str, int] = {}
+        self._held: dict[str, BinaryIO] = {}  # by name: on another disk, where no link reaches
+        self._looking = threading.Lock()
         self._columns: tuple[list[int], list[int], list[float]] = ([], [], [])
 
     def look(self) -> None:
         """Give each segment there is a second name."""
-        for path in self._spools.glob("*/*.seg"):
-            kept = self._folder / f"{path.parent.name}-{path.name}"
-            with suppress(FileExistsError, FileNotFoundError):
-                os.link(path, kept)
+        with self._looking:
+            for path in self._spools.glob("*/*.seg"):
+                kept = self._folder / f"{path.parent.name}-{path.name}"
+                with suppress(FileExistsError, FileNotFoundError):
+                    self._keep(path, kept)
+
+    def _keep(self, path: Path, kept: Path) -> None:
+        try:
+            os.link(path, kept)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            if kept.name not in self._held:
+                self._held[kept.name] = path.open("rb")
 
     def accepted(self) -> Entries:
         """Everything accepted so far, and not forgotten."""
@@ -89,15 +103,25 @@ class Ledger:
         """Read on in every segment."""
         self.look()
         for path in sorted(self._folder.iterdir()):
-            content, at = path.read_bytes(), self._read.get(path.name, 0)
-            while at < len(content):
-                try:
-                    frame, at = decode(content, at)
-                except (TornFrame, BadFrame):
-                    break
-                if frame.kind is Kind.READINGS:
-                    self._enter(frame.content)
-            self._read[path.name] = at
+            self._read_on(path.name, path.read_bytes())
+        with self._looking:
+            for name, file in list(self._held.items()):
+                is_freed = not os.fstat(file.fileno()).st_nlink  # before it is read: then for good
+                file.seek(0)
+                self._read_on(name, file.read())
+                if is_freed:
+                    self._held.pop(name).close()
+
+    def _read_on(self, name: str, content: bytes) -> None:
+        at = self._read.get(name, 0)
+        while at < len(content):
+            try:
+                frame, at = decode(content, at)
+            except (TornFrame, BadFrame):
+                break
+            if frame.kind is Kind.READINGS:
+                self._enter(frame.content)
+        self._read[name] = at
 
     def _enter(self, content: bytes) -> None:
         channels, slots, values = self._columns

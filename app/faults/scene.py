@@ -103,14 +103,18 @@ class Scene:
     def spool_bytes(self, name: str) -> int:
         """How many bytes the segments of a worker's spool have."""
         found = 0
-        for path in (self.home / "spool" / name).glob("*.seg"):
+        for path in self.spool(name).glob("*.seg"):
             with suppress(FileNotFoundError):
                 found += path.stat().st_size
         return found
 
     def segments(self, name: str) -> set[Path]:
         """The segments in a worker's spool."""
-        return set((self.home / "spool" / name).glob("*.seg"))
+        return set(self.spool(name).glob("*.seg"))
+
+    def spool(self, name: str) -> Path:
+        """Where the spool of a worker lies."""
+        return self.home / "spool" / name
 
 
 def _alive(pid: int) -> bool:

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from app.faults import disks
 from app.faults.scene import Scene, until
 
 Moods = Callable[[int, str], None]
 """Sets the mood of a simulated gateway, by its number."""
 MAIN, OTHER = "one", "two"
+DISK_FULL = "disk full"
 LITTLE = 256 * 1024
 """The room of a spool that is to be full soon, in bytes: the least that may be set."""
 A_THIRD = 3
@@ -56,6 +58,20 @@ def disk_refuses(scene: Scene, _moods: Moods) -> int:
     resource.prlimit(scene.pid(MAIN), resource.RLIMIT_FSIZE, (1, was[1]))
     time.sleep(scene.size.seconds)
     resource.prlimit(scene.pid(MAIN), resource.RLIMIT_FSIZE, was)
+    return 1
+
+
+def disk_full(scene: Scene, _moods: Moods) -> int:
+    """The spool's own disk, a small one, is filled up by another program and emptied again."""
+    scene.stop(MAIN)
+    with disks.small(scene.spool(MAIN)):
+        scene.start(MAIN)
+        wait_until_all_are_polled(scene)
+        with disks.full(scene.spool(MAIN)):
+            time.sleep(scene.size.seconds)
+        wait_until_all_are_polled(scene)
+        scene.stop(MAIN)
+    scene.start(MAIN)
     return 1
 
 
@@ -110,11 +126,19 @@ TRIALS: Sequence[tuple[str, Callable[[Scene, Moods], int]]] = (
     ("database killed", database_killed),
     ("database away", database_away),
     ("disk refuses", disk_refuses),
+    (DISK_FULL, disk_full),
     ("spool full", spool_full),
     ("half-open sockets", half_open),
     ("liars", liars),
     ("one of two workers killed", one_of_two_killed),
 )
+
+
+def possible() -> Sequence[tuple[str, Callable[[Scene, Moods], int]]]:
+    """The trials that this account may make here: without a right to mount, no disk is filled."""
+    if disks.may_be_mounted():
+        return TRIALS
+    return [one for one in TRIALS if one[0] != DISK_FULL]
 
 
 @contextmanager

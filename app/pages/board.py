@@ -16,10 +16,10 @@ from app import auth, messages
 from app.deps import Db, Now, SignedIn, Visible
 from app.limits import bounds
 from app.templating import page
-from app.tiles import Tile, mute, ordered, silent, tile
+from app.tiles import Tile, held, mute, ordered, silent, tile, uncommissioned
 from app.wording import facts, headline, names
 from compliance.model.sites import Viewer
-from compliance.records import board, casefile, health, outbox, places, readings
+from compliance.records import board, casefile, health, outbox, places, readings, windows
 from compliance.records.casefile import Case, Screened
 from compliance.records.scope import Scope
 
@@ -55,6 +55,8 @@ def overnight(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
             **_slugs(db, scope, since=since, at=at),
             "silent": silent(tiles),
             "mute": mute(tiles),
+            "held": held(tiles),
+            "uncommissioned": uncommissioned(tiles),
             "ingest_lives": _ingest_lives(db, at),
             "shares": shares(board.triggers(db, scope, states=(*NOTEWORTHY, "below"))),
             "failing": _failing(db, viewer),
@@ -109,7 +111,9 @@ def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
     """A tile of each channel in a scope."""
     signals = ordered(places.signals(db, scope))
     called = names(signals)
-    latest = readings.latest(db, [one.channel_id for one in signals], since=at - NEWEST)
+    ids = [one.channel_id for one in signals]
+    latest = readings.latest(db, ids, since=at - NEWEST)
+    declared = windows.by_channel(db, ids, since=at, until=soon(at))
     return {
         one.channel_id: tile(
             one,
@@ -117,6 +121,7 @@ def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
             bounds(one, at),
             name=called[one.channel_id],
             now=at,
+            windows=declared.get(one.channel_id, ()),
         )
         for one in signals
     }
@@ -185,6 +190,8 @@ def _state(standing: board.Standing, tiles: list[Tile]) -> str:
         return "▲ Violation open"
     if standing.to_decide:
         return "▲ To decide"
-    if tiles and all(one.silent for one in tiles):
-        return "◇ No data"
+    if tiles and not any(one.signal.counts for one in tiles):
+        return "◇ Not commissioned"
+    if tiles and all(one.silent or one.held for one in tiles):
+        return "◇ No data" if any(one.silent for one in tiles) else "◇ In a declared window"
     return "● Nothing open" if tiles else "◇ No instrument"

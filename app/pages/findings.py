@@ -21,8 +21,9 @@ from app.wording import ending, is_running
 from compliance.enforcing.decisions import DECIDED, Decision
 from compliance.errors import Refused
 from compliance.jobs import decide
-from compliance.records import casefile, people, places
-from compliance.records.casefile import Case
+from compliance.records import casefile, people, places, samplers
+from compliance.records.casefile import Analysis, Case
+from compliance.records.samplers import Stored
 from compliance.records.scope import Scope
 
 router = APIRouter()
@@ -144,9 +145,21 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         "zone": case.zone,
         "lines": lines,
         "analysis": analysis,
+        "composites_of_day": _composites(db, scope, case, analysis),
         "ending": ending(case),
         "running": is_running(case),
-        "papers": papers_of(db, case.channel_id, at=case.worst_at) if case.channel_id else None,
+        "papers": papers_of(db, case.channel_id, at=case.worst_at, zone=case.zone)
+        if case.channel_id
+        else None,
         "steps": casefile.timeline(db, f"detection:{case.id}"),
         "decided": case.state in DECIDED,
     }
+
+
+def _composites(
+    db: Connection, scope: Scope, case: Case, analysis: Analysis | None
+) -> tuple[Stored, ...]:
+    """The composites of the sampler that a result of a composite stands on."""
+    if analysis is None or analysis.day is None or analysis.sample_type != "composite":
+        return ()
+    return samplers.of_days(db, scope, case.point, first=analysis.day, last=analysis.day)

@@ -1,4 +1,4 @@
-"""Webhook deliveries, instruments with their register maps, and whether everything is all right."""
+"""Webhook deliveries, and whether everything is all right."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from app import apidocs, auth, messages
+from app.concerns import concern
 from app.deps import Db, Now, SignedIn, Visible
-from app.maps import laid_out
 from app.pages.board import NO_SIGN_OF_LIFE, newest_tiles
 from app.templating import page
-from compliance.records import board, health, outbox, places, timescale
+from compliance.records import outbox, places, timescale
 
 router = APIRouter()
 
@@ -42,44 +42,33 @@ def webhooks(
     return page(request, "webhooks.html", context)
 
 
-@router.get("/instruments")
-def instruments(request: Request, viewer: SignedIn, scope: Visible, db: Db) -> Response:
-    """Every instrument, with what its register map rests on and what to verify on site."""
-    auth.require(viewer, "operate")
-    published = places.register_maps(db)
-    maps = {name: laid_out(content) for name, (_, content) in published.items()}
-    context = {
-        "zone": places.zone(db, scope),
-        "devices": places.devices(db, scope),
-        "maps": maps,
-        "hashes": {name: sha256 for name, (sha256, _) in published.items()},
-    }
-    return page(request, "instruments.html", context)
-
-
 @router.get("/health")
 def all_right(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: Now) -> Response:
-    """Is everything all right? Processes, newest reading, faults, quarantine, database."""
+    """Is everything all right? Processes, newest reading, faults, quarantine, database.
+
+    A city's people are shown what concerns their city.
+    """
     auth.require(viewer, "operate")
-    beats = health.beats(db)
+    found = concern(db, viewer, scope, since=at - WATCHED)
     tiles = newest_tiles(db, scope, at)
     newest = max((one.at for one in tiles.values() if one.at), default=None)
-    faults = health.faults(db, since=at - WATCHED)
-    held = board.quarantined(db, since=at - WATCHED)
     counts = outbox.counts(db, city_id=viewer.city_id)
-    late = [one for one in beats if at - one.at > NO_SIGN_OF_LIFE]
+    late = [one for one in found.beats if at - one.at > NO_SIGN_OF_LIFE]
     context: dict[str, Any] = {
         "zone": places.zone(db, scope),
         "now": at,
-        "beats": [(one, one in late) for one in beats],
+        "beats": [(one, one in late) for one in found.beats],
         "newest": newest,
         "silent": sum(one.silent for one in tiles.values()),
         "channels": len(tiles),
-        "faults": faults,
-        "quarantined": held,
+        "held": sum(one.held is not None for one in tiles.values()),
+        "faults": found.faults,
+        "others": found.others,
+        "quarantined": found.quarantined,
         "counts": counts,
         "edition": timescale.edition(db),
-        "well": bool(beats) and not late and not faults and not held and not counts.get("dead"),
+        "well": bool(found.beats)
+        and not (late or found.faults or found.quarantined or counts.get("dead")),
     }
     return page(request, "health.html", context)
 

@@ -20,9 +20,12 @@ from app.templating import page
 from app.tiles import ordered
 from app.wording import names, summary
 from compliance.errors import NotFound
-from compliance.records import casefile, places, readings
+from compliance.model.commissioning import holes
+from compliance.model.periods import day_of, to_us
+from compliance.records import buckets, casefile, counting, places, samplers, windows
 from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
+from compliance.records.samplers import Stored
 from compliance.records.scope import Scope
 
 router = APIRouter()
@@ -64,8 +67,18 @@ def point(  # noqa: PLR0913 - what a request brings
             "ranges": RANGES,
             "fixed": until,
             "zone": signal.zone,
+            "composites_here": composites_in(db, scope, signal, since=context["since"], until=end),
         },
     )
+
+
+def composites_in(
+    db: Connection, scope: Scope, signal: Signal, *, since: datetime, until: datetime
+) -> tuple[Stored, ...]:
+    """The composites of a point's sampler that belong to the days of a span, newest first."""
+    zone = ZoneInfo(signal.zone)
+    first, last = day_of(since, zone), day_of(until, zone)
+    return samplers.of_days(db, scope, signal.point, first=first, last=last)
 
 
 def _aware(at: datetime, zone: str) -> datetime:
@@ -89,14 +102,19 @@ def span(
     db: Connection, scope: Scope, signal: Signal, *, since: datetime, until: datetime
 ) -> dict[str, Any]:
     """What a chart page needs to know of a channel from one instant to another."""
-    found = readings.buckets(db, signal.channel_id, since=since, until=until)
+    found = buckets.buckets(db, signal.channel_id, since=since, until=until)
     cases = in_span(db, scope, signal, since=since, until=until)
     screening = screened_in_span(db, scope, signal, since=since, until=until)
     name = names(places.at_point(db, scope, signal.point))[signal.channel_id]
-    judged = sum(one.count for one in found)
+    apart = sum(one.uncounted for one in found)
+    judged = sum(one.count for one in found) - apart
     flagged = sum(one.flagged for one in found)
-    if judged + flagged:
-        said = f"{judged:,} usable readings, {flagged:,} that could not be relied on."
+    in_windows = sum(one.declared for one in found)
+    if judged + apart + flagged:
+        said = f"{judged:,} usable readings, {flagged:,} that could not be relied on"
+        said += f", {in_windows:,} of them in declared windows." if in_windows else "."
+        if apart:
+            said += f" {apart:,} more were not judged: the point was not commissioned then."
     else:
         said = "Nothing was read in this time."
     limits = bounds(signal, until)
@@ -112,9 +130,19 @@ def span(
         "cases": [told(one) for one in cases],
         "screening": [told(one) for one in screening],
         "buckets": found,
+        "windows": windows.of(db, [signal.channel_id], since=since, until=until),
         "rows": charts.rows(found, since=since, until=until),
-        "empty": not judged + flagged,
+        "uncounted": uncounted(db, signal, since=since, until=until),
+        "empty": not judged + apart + flagged,
     }
+
+
+def uncounted(
+    db: Connection, signal: Signal, *, since: datetime, until: datetime
+) -> list[tuple[int, int]]:
+    """When within a span a channel did not count, in microseconds since 1970."""
+    spans = counting.spans(db, [signal.channel_id]).get(signal.channel_id, ())
+    return holes(spans, since_us=to_us(since), until_us=to_us(until))
 
 
 def in_span(

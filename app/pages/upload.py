@@ -64,6 +64,7 @@ def check(
         "points": sorted(known),
         "content": base64.b64encode(content).decode(),
         "zone": places.zone(db, scope),
+        "cautions": uploads.cautions(db, owner.id, report, zone=places.zone(db, scope)),
     }
     return page(request, "upload_check.html", context)
 

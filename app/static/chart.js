@@ -31,6 +31,39 @@ function span(data, low, high) {
   return [low - 2 * room, high + 2 * room];
 }
 
+// Where nothing is judged: slanted lines, and the words where there is room.
+function hatch(u, from, to, said, colour) {
+  const { ctx, bbox } = u, ratio = devicePixelRatio;
+  const left = Math.max(bbox.left, u.valToPos(from / 1000, "x", true));
+  const right = Math.min(bbox.left + bbox.width, u.valToPos(to / 1000, "x", true));
+  if (right <= left) return;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, bbox.top, right - left, bbox.height);
+  ctx.clip();
+  ctx.strokeStyle = colour("none");
+  ctx.globalAlpha = 0.5;
+  ctx.lineWidth = ratio;
+  ctx.beginPath();
+  for (let x = left - bbox.height; x < right; x += 12 * ratio) {
+    ctx.moveTo(x, bbox.top + bbox.height);
+    ctx.lineTo(x + bbox.height, bbox.top);
+  }
+  ctx.stroke();
+  ctx.globalAlpha = 1;
+  ctx.font = `${12 * ratio}px system-ui, sans-serif`;
+  const wide = ctx.measureText(said).width + 12 * ratio;
+  if (right - left > wide) {
+    ctx.textAlign = "left";
+    ctx.textBaseline = "top";
+    ctx.fillStyle = colour("ground");
+    ctx.fillRect(left, bbox.top, wide, 22 * ratio);
+    ctx.fillStyle = colour("quiet");
+    ctx.fillText(said, left + 6 * ratio, bbox.top + 6 * ratio);
+  }
+  ctx.restore();
+}
+
 function under(u, data, colour) {
   const { ctx, bbox } = u;
   ctx.save();
@@ -42,6 +75,8 @@ function under(u, data, colour) {
     ctx.fillStyle = colour("gap");
     ctx.fillRect(left, bbox.top, Math.max(right - left, devicePixelRatio), bbox.height);
   }
+  for (const one of data.windows) hatch(u, one.from, one.to, one.kind.replaceAll("_", " "), colour);
+  for (const [from, to] of data.not_commissioned ?? []) hatch(u, from, to, "not commissioned", colour);
   for (const limit of data.limits) {
     const y = u.valToPos(limit.value, "y", true);
     ctx.fillStyle = colour(limit.side === "above" ? "high" : "low");
@@ -104,7 +139,8 @@ function words(u, index, data, figure) {
   const low = u.data[1][index], high = u.data[2][index], unit = figure.dataset.unit;
   const places = Math.max(0, (data.resolution.split(".")[1] ?? "").length);
   const when = stamp(u.data[0][index], data.zone);
-  if (low === null || low === undefined) return `${when}: no data`;
+  const held = data.windows.find((one) => one.from <= u.data[0][index] * 1000 && one.to > u.data[0][index] * 1000);
+  if (low === null || low === undefined) return `${when}: ${held ? held.says : "no data"}`;
   const value = low === high ? low.toFixed(places) : `${low.toFixed(places)} to ${high.toFixed(places)}`;
   const from = u.data[0][index] * 1000, to = (u.data[0][index + 1] ?? data.until / 1000) * 1000;
   const inside = data.excursions.find((one) => one.starts < to && one.ends > from);

@@ -8,6 +8,7 @@ const show = bar.querySelector("[data-show]");
 const STALE_MS = 20000;
 let paused = false;
 let heardAt = Date.now();
+let skew = Date.parse(bar.dataset.now) - Date.now(); // the server's clock less this one's
 
 function ago(ms) {
   const s = Math.max(0, Math.round(ms / 1000));
@@ -33,8 +34,11 @@ function put(cell, shown) {
 
 function renew(fact) {
   for (const cell of document.querySelectorAll(`[data-channel="${fact.channel}"]`)) {
-    put(cell, fact.silent ? null : fact.shown);
-    cell.classList.toggle("mute", fact.silent);
+    const held = fact.window !== null;
+    put(cell, fact.silent || held ? null : fact.shown);
+    cell.classList.toggle("mute", fact.silent || held);
+    if (held) cell.dataset.window = fact.window;
+    else delete cell.dataset.window;
     const mark = beyond(cell, fact.value);
     cell.classList.toggle("beyond", mark !== "");
     const place = cell.querySelector("[data-mark]");
@@ -60,7 +64,11 @@ function tick() {
   for (const cell of document.querySelectorAll("[data-channel][data-at]")) {
     const when = cell.querySelector("[data-when]");
     const at = Date.parse(cell.dataset.at);
-    const old = !Number.isFinite(at) || now - at > 1000 * Number(cell.dataset.patience);
+    if (cell.dataset.window) {
+      if (when) when.textContent = cell.dataset.window;
+      continue;
+    }
+    const old = !Number.isFinite(at) || now + skew - at > 1000 * Number(cell.dataset.patience);
     if (old) {
       cell.classList.add("mute");
       cell.classList.remove("beyond");
@@ -68,7 +76,7 @@ function tick() {
       const mark = cell.querySelector("[data-mark]");
       if (mark) mark.textContent = "";
     }
-    if (when) when.textContent = Number.isFinite(at) ? `${old ? "silent, last good " : ""}${ago(now - at)}` : "no valid reading in 24 h";
+    if (when) when.textContent = Number.isFinite(at) ? `${old ? "silent, last good " : ""}${ago(now + skew - at)}` : "no valid reading in 24 h";
   }
 }
 
@@ -80,6 +88,7 @@ listen((name, content) => {
     return;
   }
   heardAt = Date.now();
+  if (name === "beat") skew = Date.parse(content.at) - Date.now();
   if (paused) return;
   if (name === "readings") content.forEach(renew);
   if (name === "findings") announce(content.to_decide);

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Engine
@@ -21,7 +22,7 @@ from compliance.model.parameters import Parameter
 from compliance.model.periods import Period, day_of
 from compliance.model.samples import SampleType
 from compliance.model.units import Quantity, Unit
-from compliance.records import bills, outbox, samples, sites
+from compliance.records import audit, bills, outbox, samplers, samples, sites
 from compliance.records.bills import Account
 from compliance.records.samples import StoredResult
 from compliance.records.sites import City
@@ -69,13 +70,17 @@ class _Law:
     billed_on: date
 
 
-def run(engine: Engine, *, city: str, period: Period, now: datetime) -> Run:
+def run(
+    engine: Engine, *, city: str, period: Period, now: datetime, by: str = "the program"
+) -> Run:
     """Bill each user of a city for a period and issue it; a bill that stands is left as it is.
+
+    by: who lets it run, for the audit log.
 
     An account that lacks something is blocked with the reason, and the run goes on.
     Raises: NotFound; RuleError when the law of the whole run is not settled; Refused.
     """
-    return _run(engine, city=city, period=period, now=now, act=_issue)
+    return _run(engine, city=city, period=period, now=now, act=partial(_issue, by=by))
 
 
 def preview(engine: Engine, *, city: str, period: Period, now: datetime) -> Run:
@@ -161,7 +166,8 @@ def _account(engine: Engine, account: Account, law: _Law, *, now: datetime, act:
                     total=standing.total,
                 )
             made = bill(_usage(db, account, law), law.tariff, law.normal, billed_on=law.billed_on)
-            made = replace(made, notes=(*made.notes, *law.notes))
+            notes = (*made.notes, *law.notes, *_cautions(db, account, law))
+            made = replace(made, notes=notes)
             return act(db, account, made, law.city, now)
     except ComplianceError as error:
         return Outcome(user=account.slug, state="blocked", why=str(error))
@@ -171,7 +177,9 @@ def _show(db: Connection, account: Account, made: Bill, city: City, now: datetim
     return Outcome(user=account.slug, state="ready", total=made.total, bill=made)
 
 
-def _issue(db: Connection, account: Account, made: Bill, city: City, now: datetime) -> Outcome:
+def _issue(  # noqa: PLR0913 - an Act, and who does it
+    db: Connection, account: Account, made: Bill, city: City, now: datetime, *, by: str
+) -> Outcome:
     number = f"{_name(made.period)}-{account.slug}"
     bills.put(db, made, industrial_user_id=account.id, number=number, state="issued", now=now)
     outbox.put(
@@ -188,6 +196,13 @@ def _issue(db: Connection, account: Account, made: Bill, city: City, now: dateti
         },
         city.id,
         at=now,
+    )
+    audit.note(
+        db,
+        by=by,
+        act="issue a bill",
+        subject=f"bill {number}",
+        detail={"industrial_user": account.slug, "total": made.total, "tariff": made.tariff},
     )
     return Outcome(user=account.slug, state="issued", number=number, total=made.total, bill=made)
 
@@ -214,6 +229,23 @@ def _usage(db: Connection, account: Account, law: _Law) -> Usage:
         volume=_volume(db, account, law.period, flows=flows),
         strengths={of: _strength(of, inside, flows) for of in wanted},
     )
+
+
+def _cautions(db: Connection, account: Account, law: _Law) -> tuple[str, ...]:
+    """Of the composites that results of this bill stand on, those that are flagged."""
+    zone = ZoneInfo(law.city.zone)
+    sampled = {
+        (one.point_id, one.day or civil_day(one.sample, zone))
+        for one in samples.in_window(db, account.id, law.period.window(zone))
+        if one.sample.sample_type == SampleType.COMPOSITE
+    }
+    found = [
+        taken.caution
+        for point, day in sorted(sampled)
+        if law.period.holds(day)
+        for taken in samplers.on(db, point, day, zone)
+    ]
+    return tuple(one for one in found if one)
 
 
 def _volume(

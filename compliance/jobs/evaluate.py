@@ -22,7 +22,7 @@ from compliance.model.findings import Kind
 from compliance.model.periods import Window, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
-from compliance.records import dirt, findings, health, readings, sites
+from compliance.records import dirt, findings, health, readings, samplers, sites
 from compliance.rules import book
 from compliance.rules.schema import Judge, LimitRule, SampleSource
 
@@ -67,6 +67,8 @@ def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False
         places = sites.places(db)
         for_slugs = {c: mark for c, mark in marks.items() if places[c].parameter in SCREENED}
         dirt.put(db, for_slugs, why=dirt.SLUG)
+        of_samplers = samplers.channels(db) & marks.keys()
+        dirt.put(db, {c: marks[c] for c in of_samplers}, why=dirt.SAMPLER)
         judged = Judged()
         sieve = Sieve(db, now=now, release=release)
         for channel_id in touched:

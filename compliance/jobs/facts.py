@@ -17,10 +17,12 @@ from compliance.model.findings import Authority, Exceedance, Excursion, Kind
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
 from compliance.model.units import Quantity, Unit, shown
-from compliance.records import findings, outbox, sites
+from compliance.model.windows import holding
+from compliance.records import findings, outbox, sites, windows
 from compliance.records.findings import Change
 from compliance.rules.schema import LimitRule, LimitVersion, SampleSource
 
+LATE = "late or corrected readings"
 EVENT = {
     Change.NEW: "exceedance.started",
     Change.ENDED: "exceedance.ended",
@@ -180,13 +182,18 @@ def withdraw_all_but(
 ) -> None:
     """Withdraw what begins in a span and is not found any more.
 
-    It rested on readings that late or corrected ones have since bettered.
+    It rested on readings that late or corrected ones have since bettered, or that lie in a window
+    which somebody declared.
     """
     standing = findings.standing(
         sieve.db, rule_id=rule_id, channel_id=channel.id, since=span.start, until=span.end
     )
     gone = sorted(standing.keys() - still)
-    findings.withdraw(sieve.db, gone, why="late or corrected readings", at=sieve.now)
+    declared = windows.of(sieve.db, [channel.id], since=span.start, until=span.end)
+    for fact_id in gone:
+        held = holding(declared, standing[fact_id])
+        why = f"its readings lie in declared window {held.number}" if held else LATE
+        findings.withdraw(sieve.db, [fact_id], why=why, at=sieve.now)
 
 
 def text_in(channel: Channel, unit: Unit, _: int, value: float) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from compliance.jobs.agreements import watch_agreements
+from compliance.jobs.composites import compose
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import health
@@ -54,6 +55,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
         ),
         Every(timedelta(seconds=20), lambda now: screen_slugs(engine, now=now, release=release)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
+        Every(timedelta(minutes=1), lambda now: compose(engine, now=now, release=release)),
         Every(BEAT, lambda _: _beat(engine)),
     )
     while not stop.is_set():

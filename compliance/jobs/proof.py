@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
@@ -12,7 +13,10 @@ from compliance.judging import evidence
 from compliance.model.findings import Exceedance
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
-from compliance.records import readings, sites
+from compliance.records import counting, readings, sites, windows
+
+NEAR = 3
+"""A declared window so many intervals from a fact is named beside it: it may have cut it."""
 
 
 def of_channel(
@@ -23,6 +27,7 @@ def of_channel(
     held = Window(start=window.start, end=window.end + timedelta(microseconds=1))
     series = readings.usable(db, [channel.id], since=held.start, until=held.end)[channel.id]
     papers = sites.papers(db, channel.id)
+    near = NEAR * timedelta(milliseconds=channel.interval_ms)
     return evidence.document(
         fact,
         evidence.Evidence(
@@ -36,9 +41,22 @@ def of_channel(
             commissioning=_commissioning(papers.commissioning),
             calibration_before=_calibration(papers, before=fact.starts_at),
             calibration_after=_calibration(papers, after=fact.ends_at),
-            register_map=_map(papers),
+            zone=ZoneInfo(place.zone),
+            register_map=_map(papers, counting.at(db, channel.id, fact.starts_at)),
+            declared=windows.of(db, [channel.id], since=held.start - near, until=held.end + near),
         ),
     )
+
+
+def of_calibration(papers: sites.Papers, *, over: Window, zone: str) -> dict[str, Any]:
+    """What the evidence of a fact over a span says of calibrations, as the papers now stand."""
+    measured = evidence.Measured(
+        commissioning=_commissioning(papers.commissioning),
+        calibration_before=_calibration(papers, before=over.start),
+        calibration_after=_calibration(papers, after=over.end),
+        zone=ZoneInfo(zone),
+    )
+    return evidence.calibration(measured, over.start)
 
 
 def _words(db: Connection, channel: Channel, papers: sites.Papers, at: datetime) -> tuple[int, ...]:
@@ -84,11 +102,14 @@ def _calibration(
     )
 
 
-def _map(papers: sites.Papers) -> evidence.MapRecord | None:
+def _map(papers: sites.Papers, counts: counting.Record | None) -> evidence.MapRecord | None:
+    """The map with the confirmation under which the point counted then, whatever came since."""
     if papers.register_map is None or papers.instrument is None:
         return None
     content = papers.register_map["content"]
     confirmed_at = papers.instrument["confirmed_at"]
+    if counts is not None and counts.until is not None:
+        confirmed_at = counts.since.isoformat()
     return evidence.MapRecord(
         name=papers.register_map["name"],
         sha256=papers.register_map["sha256"],
@@ -97,6 +118,8 @@ def _map(papers: sites.Papers) -> evidence.MapRecord | None:
             for name, entry in content["entries"].items()
             if entry["verify"]
         ),
-        confirmed_by=papers.instrument["confirmed_by"],
+        confirmed_by=counts.by if counts else papers.instrument["confirmed_by"],
         confirmed_at=datetime.fromisoformat(confirmed_at) if confirmed_at else None,
+        counts_from=counts.since if counts else None,
+        how=counts.how if counts else "",
     )

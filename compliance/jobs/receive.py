@@ -17,7 +17,7 @@ from compliance.judging.results import Verdict, judge_result, judges
 from compliance.model.periods import Window, local_day
 from compliance.model.samples import Result, Sample
 from compliance.model.sites import Viewer
-from compliance.records import outbox, samples
+from compliance.records import audit, outbox, samples
 from compliance.records.samples import Owner
 from compliance.rules.book import book
 from compliance.rules.effective import in_force
@@ -101,6 +101,7 @@ def receive(  # noqa: PLR0913 - what an upload brings
         )
         if upload.is_new:
             _tell(db, owner, upload_id=upload.id, report=report, stored=len(kept), now=now)
+            _note(db, viewer, owner, upload, stored=len(kept))
     return Receipt(
         upload_id=upload.id,
         filename=upload.filename,
@@ -283,6 +284,24 @@ def _evidence(kept: _Kept, verdict: Verdict, *, release: str) -> dict[str, Any]:
         "working": [verdict.reason],
         "release": release,
     }
+
+
+def _note(
+    db: Connection, viewer: Viewer | None, owner: Owner, upload: samples.Upload, *, stored: int
+) -> None:
+    audit.note(
+        db,
+        by=viewer.name if viewer else "the program",
+        act="send laboratory results",
+        subject=f"upload {upload.id}",
+        detail={
+            "person": viewer.person_id if viewer else None,
+            "industrial_user": owner.slug,
+            "file": upload.filename,
+            "file_sha256": upload.sha256,
+            "stored": stored,
+        },
+    )
 
 
 def _tell(

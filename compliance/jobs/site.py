@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -21,9 +22,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError
 
 from compliance.errors import InputError
+from compliance.jobs import confirmed, site_sampler
 from compliance.model import parameters, units
 from compliance.model.endpoints import endpoint
-from compliance.records import sites
+from compliance.model.periods import midnight
+from compliance.records import audit, setting_up, sites
 from compliance.records import tables as t
 from compliance.rules import book
 
@@ -56,11 +59,12 @@ class _Document(BaseModel):
 
 
 class Confirmed(_Document):
-    """Who compared an instrument's values with its display, and how."""
+    """Who compared an instrument's values with its display, and how; from then on they count."""
 
     by: str
     on: date
     how: str
+    counts_from: date | None = None  # else from that day on
 
 
 class CommissioningDocument(_Document):
@@ -94,6 +98,7 @@ class ChannelDocument(_Document):
     interval_s: Annotated[Number, Field(ge=Decimal("0.1"), le=86_400)]
     span: tuple[Number, Number] | None = None
     modulus: NumberText | None = None
+    max_per_second: Annotated[NumberText, AfterValidator(_positive)] | None = None
     commissioning: CommissioningDocument | None = None
     calibrations: list[CalibrationDocument] = []
 
@@ -132,6 +137,7 @@ class PointDocument(_Document):
     place: Text
     gateway: GatewayDocument | None = None
     instruments: list[InstrumentDocument] = []
+    sampler: site_sampler.SamplerDocument | None = None
 
 
 class UserDocument(_Document):
@@ -233,16 +239,19 @@ def _channels(city: CityDocument) -> list[ChannelDocument]:
     ]
 
 
-def store(engine: Engine, document: SiteDocument) -> dict[str, int]:
+def store(
+    engine: Engine, document: SiteDocument, *, by: str = "the program", file: str = ""
+) -> dict[str, int]:
     """Write a site document, all of it or nothing; what stands already is brought up to date.
 
     A channel that the document leaves out of its point is read no more; its readings stay.
+    by, file: who brings it and what it is called, for the audit log.
     Returns how many cities, users, points and channels it holds.
 
     Raises: InputError when it does not fit what stands already.
     """
     try:
-        return _store(engine, document)
+        return _store(engine, document, by=by, file=file)
     except IntegrityError as error:
         raise InputError(
             f"the site does not fit what stands here already: {str(error.orig).splitlines()[-1]}; "
@@ -250,7 +259,7 @@ def store(engine: Engine, document: SiteDocument) -> dict[str, int]:
         ) from None
 
 
-def _store(engine: Engine, document: SiteDocument) -> dict[str, int]:
+def _store(engine: Engine, document: SiteDocument, *, by: str, file: str) -> dict[str, int]:
     count = {"cities": 0, "users": 0, "points": 0, "channels": 0}
     with engine.begin() as db:
         for city in document.cities:
@@ -261,9 +270,9 @@ def _store(engine: Engine, document: SiteDocument) -> dict[str, int]:
                 user_id = _store_user(db, user, city_id=city_id)
                 for point in user.points:
                     count["points"] += 1
-                    count["channels"] += _store_point(
-                        db, point, user_id=user_id, since=document.polled_since
-                    )
+                    where = _Where(user_id=user_id, zone=ZoneInfo(city.zone), by=by)
+                    count["channels"] += _store_point(db, point, where, since=document.polled_since)
+        audit.note(db, by=by, act="import a site", subject=file or "site document", detail=count)
     return count
 
 
@@ -280,44 +289,61 @@ def _store_user(db: Connection, user: UserDocument, *, city_id: int) -> int:
     return sites.upsert(db, t.industrial_user, values, key=["slug"])
 
 
-def _store_point(db: Connection, point: PointDocument, *, user_id: int, since: datetime) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """Whose point it is, where its days begin, and who brings the document."""
+
+    user_id: int
+    zone: ZoneInfo
+    by: str
+
+
+def _store_point(db: Connection, point: PointDocument, where: _Where, *, since: datetime) -> int:
     point_id = sites.upsert(
         db,
         t.monitoring_point,
-        {"industrial_user_id": user_id, "code": point.code, "place": point.place},
+        {"industrial_user_id": where.user_id, "code": point.code, "place": point.place},
         key=["code"],
     )
     if point.gateway is None:
         return 0
     gateway_id = sites.upsert(db, t.gateway, point.gateway.model_dump(), key=["name"])
-    kept: list[int] = []
+    kept: dict[tuple[int, str], int] = {}
     for instrument in point.instruments:
+        known = setting_up.behind(db, gateway_id, instrument.unit)
+        before = None if known is None else setting_up.reads(db, known)
         instrument_id = _store_instrument(db, instrument, gateway_id=gateway_id, point_id=point_id)
-        kept += [
-            _store_channel(db, channel, point_id=point_id, instrument_id=instrument_id, since=since)
-            for channel in instrument.channels
-        ]
-    sites.retire_others(db, point_id, keep=kept)
+        for channel in instrument.channels:
+            kept[instrument.unit, channel.entry] = _store_channel(
+                db, channel, point_id=point_id, instrument_id=instrument_id, since=since
+            )
+        stated = _stated(instrument.confirmed, where.zone)
+        confirmed.settle(db, instrument_id, before, stated, by=where.by)
+    sites.retire_others(db, point_id, keep=list(kept.values()))
+    if point.sampler:
+        site_sampler.store(db, point.sampler, point=point.code, point_id=point_id, channels=kept)
     return len(kept)
 
 
 def _store_instrument(
     db: Connection, instrument: InstrumentDocument, *, gateway_id: int, point_id: int
 ) -> int:
-    confirmed = instrument.confirmed
     values: dict[str, Any] = {
         "gateway_id": gateway_id,
         "monitoring_point_id": point_id,
         "unit_id": instrument.unit,
         "map_name": instrument.map,
         "byte_order": instrument.order,
-        "confirmed_by": confirmed.by if confirmed else None,
-        "confirmed_at": datetime.combine(confirmed.on, datetime.min.time(), UTC)
-        if confirmed
-        else None,
-        "confirmed_how": confirmed.how if confirmed else None,
     }
     return sites.upsert(db, t.instrument, values, key=["gateway_id", "unit_id"])
+
+
+def _stated(said: Confirmed | None, zone: ZoneInfo) -> confirmed.Stated | None:
+    """A confirmation with its days as instants at the plant."""
+    if said is None:
+        return None
+    at, since = (midnight(day, zone) for day in (said.on, said.counts_from or said.on))
+    return confirmed.Stated(by=said.by, at=at, how=said.how, counts_from=since)
 
 
 def _store_channel(
@@ -339,6 +365,7 @@ def _store_channel(
         "span_low": low,
         "span_high": high,
         "modulus": channel.modulus,
+        "max_per_second": channel.max_per_second,
         "is_read": True,
     }
     channel_id = sites.upsert(db, t.channel, values, key=["instrument_id", "entry"])

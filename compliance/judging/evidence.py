@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from compliance.model.calibrations import due_on, is_current
 from compliance.model.findings import Exceedance
-from compliance.model.periods import Window
+from compliance.model.periods import Window, day_of
 from compliance.model.readings import UNJUDGED, Series
+from compliance.model.windows import Declared
 
 NOT_CURRENT = "screening: calibration not current"
 
@@ -45,11 +48,27 @@ class MapRecord:
     verify_on_site: tuple[str, ...]  # what the map leaves to be seen at the instrument
     confirmed_by: str | None
     confirmed_at: datetime | None
+    counts_from: datetime | None = None  # when the point began to count
+    how: str = ""  # by what comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The records beside a fact. window: what was judged; readings, flagged: how many lie in it."""
+class Measured:
+    """What makes a continuous measurement count. zone: of the plant, whose days are printed."""
+
+    commissioning: Commissioning | None = None
+    calibration_before: Calibration | None = None
+    calibration_after: Calibration | None = None
+    zone: ZoneInfo = ZoneInfo("UTC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Measured):
+    """The records beside a fact.
+
+    window: what was judged; readings, flagged: how many lie in it; declared: windows that people
+    declared over it or next to it.
+    """
 
     channel: str
     window: Window
@@ -58,10 +77,8 @@ class Evidence:
     digest: str
     worst_words: tuple[int, ...]  # the registers of the worst reading, as they came
     release: str
-    commissioning: Commissioning | None = None
-    calibration_before: Calibration | None = None
-    calibration_after: Calibration | None = None
     register_map: MapRecord | None = None
+    declared: tuple[Declared, ...] = ()
 
 
 def flagged(series: Series) -> int:
@@ -69,23 +86,18 @@ def flagged(series: Series) -> int:
     return int(((series.quality & UNJUDGED) != 0).sum())
 
 
-def standing(record: Evidence, at: datetime) -> str:
+def standing(record: Measured, at: datetime) -> str:
     """Whether the instrument's calibration was current at an instant, in one sentence."""
     approval, last = record.commissioning, record.calibration_before
     if approval is None:
         return f"{NOT_CURRENT}: the point has no commissioning record"
     if last is None:
         return f"{NOT_CURRENT}: none is on record before it"
-    due = last.at + timedelta(days=approval.calibration_days)
-    if at >= due:
-        return (
-            f"{NOT_CURRENT}: last calibrated on {last.at.date().isoformat()}, due within "
-            f"{approval.calibration_days} days, by {due.date().isoformat()}"
-        )
-    return (
-        f"calibration current: {last.at.date().isoformat()} by {last.by}, good for "
-        f"{approval.calibration_days} days"
-    )
+    days, done = approval.calibration_days, day_of(last.at, record.zone).isoformat()
+    if not is_current(at, last.at, days=days, zone=record.zone):
+        due = due_on(last.at, days, record.zone).isoformat()
+        return f"{NOT_CURRENT}: last calibrated on {done}, due within {days} days, by {due}"
+    return f"calibration current: {done} by {last.by}, good for {days} days"
 
 
 def document(fact: Exceedance, record: Evidence) -> dict[str, Any]:
@@ -110,15 +122,34 @@ def document(fact: Exceedance, record: Evidence) -> dict[str, Any]:
             "words": [f"0x{word:04X}" for word in record.worst_words],
         },
         "working": list(fact.working),
-        "calibration": {
-            "standing": standing(record, fact.starts_at),
-            "before": _calibration(record.calibration_before),
-            "after": _calibration(record.calibration_after),
-        },
+        "calibration": calibration(record, fact.starts_at),
+        "declared_windows": [_declared(one, record.zone) for one in record.declared],
         "commissioning": _commissioning(record.commissioning),
         "register_map": _map(record.register_map),
         "digest": record.digest,
         "release": record.release,
+    }
+
+
+def calibration(record: Measured, at: datetime) -> dict[str, Any]:
+    """What the evidence says of the calibrations around a fact that begins at an instant."""
+    return {
+        "standing": standing(record, at),
+        "before": _calibration(record.calibration_before),
+        "after": _calibration(record.calibration_after),
+    }
+
+
+def _declared(one: Declared, zone: ZoneInfo) -> dict[str, Any]:
+    return {
+        "number": one.number,
+        "kind": one.kind.value,
+        "from": one.since.astimezone(zone).isoformat(),
+        "to": one.until.astimezone(zone).isoformat() if one.until else None,
+        "reason": one.reason,
+        "declared_by": one.declared_by,
+        "declared_at": one.declared_at.astimezone(zone).isoformat(),
+        "says": one.when_declared,
     }
 
 
@@ -159,4 +190,6 @@ def _map(record: MapRecord | None) -> dict[str, Any] | None:
         "verify_on_site": list(record.verify_on_site),
         "confirmed_by": record.confirmed_by,
         "confirmed_at": record.confirmed_at.isoformat() if record.confirmed_at else None,
+        "confirmed_how": record.how,
+        "counts_from": record.counts_from.isoformat() if record.counts_from else None,
     }

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 
 from compliance.model.periods import Window
+
+
+class CompositeKind(StrEnum):
+    """What one composite of a sampler is: where it begins and ends."""
+
+    BOTTLE = "bottle"  # as long as one bottle was filled
+    PROGRAM = "program"  # from one start of the aliquot count to the next
+    DAY = "day"  # the civil day at the plant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

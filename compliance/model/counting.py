@@ -13,6 +13,7 @@ from decimal import Clamped, Context, Decimal, Inexact, InvalidOperation, localc
 
 from compliance.errors import InputError
 from compliance.model.periods import from_us
+from compliance.model.readings import Series, judged
 from compliance.model.totals import Count, Counter, Replacement, Step, StepKind, TotalState
 from compliance.model.verdicts import (
     WHY,
@@ -45,6 +46,15 @@ class Tally:
     def events(self) -> tuple[Step, ...]:
         """The readings that are no plain step."""
         return tuple(step for step in self.steps if step.kind is not StepKind.PLAIN)
+
+
+def counts(series: Series, *, resolution: str) -> list[Count]:
+    """The judged readings of a total, exact to its channel's resolution."""
+    usable, step = judged(series), Decimal(resolution)
+    return [
+        Count(at_us=at, value=Decimal(repr(value)).quantize(step))
+        for at, value in zip(usable.at_us.tolist(), usable.value.tolist(), strict=True)
+    ]
 
 
 def tally(

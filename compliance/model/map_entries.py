@@ -22,7 +22,17 @@ LINKS = (
 _KEYS = (
     *("name", "table", "address", "printed", "type", "words", "order", "scale", "offset", "unit"),
     *("unit_text", "kind", "missing", "quality", "codes", "clock", "share", "low", "high"),
-    *("modulus", "resolution", "evidence", "misprint", "verify", "note", *LINKS),
+    *(
+        "enables",
+        "disables",
+        "modulus",
+        "resolution",
+        "evidence",
+        "misprint",
+        "verify",
+        "note",
+        *LINKS,
+    ),
 )
 _MOST_WORDS = {RegisterType.BITS: 4, RegisterType.MOD10K: 4}
 _COUNTED = (Kind.TOTAL, Kind.COUNTER, Kind.HEARTBEAT)
@@ -77,6 +87,8 @@ def entry(fields: Fields, *, wide: bool) -> Entry:
         codes=_codes(fields),
         clock=clock,
         share=fields.flag("share"),
+        enables=_written(fields, "enables"),
+        disables=_written(fields, "disables"),
         modulus=_above_zero(fields, "modulus"),
         resolution=_above_zero(fields, "resolution"),
         wide=wide,
@@ -84,7 +96,12 @@ def entry(fields: Fields, *, wide: bool) -> Entry:
         misprint=fields.flag("misprint"),
         note=fields.text("note", ""),
     )
-    return _checked(fields, _doubted(fields, _linked(fields, _ranged(fields, made))))
+    made = _checked(fields, _doubted(fields, _linked(fields, _ranged(fields, made))))
+    if made.is_enabling and not _writable(made):
+        raise fields.fault(
+            "enables", "none but on kind: command, for one coil or one holding register of 16 bits"
+        )
+    return made
 
 
 def _ranged(fields: Fields, made: Entry) -> Entry:
@@ -127,6 +144,20 @@ def _checked(fields: Fields, made: Entry) -> Entry:
     if (made.kind == Kind.TIME) != (made.clock is not None):
         raise fields.fault("clock", "one of the two ways to write a time, with kind: time alone")
     return made
+
+
+def _writable(made: Entry) -> bool:
+    """Whether an entry is one coil, or one register whose value is a plain number."""
+    values = [value for value in (made.enables, made.disables) if value is not None]
+    if made.kind != Kind.COMMAND or made.enables is None or made.words != 1:
+        return False
+    if made.table is Table.COIL:
+        return all(value in (0, 1) for value in values)
+    return made.table is Table.HOLDING and made.type in (RegisterType.UINT16, RegisterType.BITS)
+
+
+def _written(fields: Fields, key: str) -> int | None:
+    return fields.whole(key, low=0, high=65535) if key in fields.content else None
 
 
 def _scale(fields: Fields) -> Decimal:

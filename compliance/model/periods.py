@@ -87,3 +87,15 @@ def to_us(at: datetime) -> int:
 def from_us(us: int) -> datetime:
     """The aware UTC instant of microseconds since 1970."""
     return EPOCH + timedelta(microseconds=int(us))
+
+
+def spoken(seconds: float) -> str:
+    """A length of time in words: 42 s, 6 min, 5 h 10 min, 3 d 4 h."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    if whole < 172_800:
+        return f"{whole // 3600} h" + (f" {minutes} min" if (minutes := whole % 3600 // 60) else "")
+    return f"{whole // 86_400} d" + (f" {hours} h" if (hours := whole % 86_400 // 3600) else "")

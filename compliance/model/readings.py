@@ -31,6 +31,8 @@ class Quality(IntFlag):
     DECLARED_SUSPECT = 4096
     DECLARED_BAD = 8192
     NOT_READ = 16384
+    NOT_COMMISSIONED = 32768  # laid on by the reader, never stored
+    ORDER_OPEN = NOT_READ | DENORMAL  # stored without a value; the two never meet otherwise
 
 
 class Grade(StrEnum):
@@ -41,6 +43,7 @@ class Grade(StrEnum):
     BAD = "bad"
     MISSING = "missing"
     MAINTENANCE = "maintenance"
+    NOT_COMMISSIONED = "not commissioned"  # ours alone: no export says so
 
 
 _ABSENT = (
@@ -60,8 +63,10 @@ _BAD = (
 )
 _SUSPECT = Quality.DENORMAL | Quality.STATUS_UNCERTAIN | Quality.DECLARED_SUSPECT
 
-UNJUDGED = int(_ABSENT | _BAD | Quality.MAINTENANCE)
+UNJUDGED = int(_ABSENT | _BAD | Quality.MAINTENANCE | Quality.NOT_COMMISSIONED)
 """A reading with any of these bits counts as absent; the others are judged."""
+STORED_UNJUDGED = UNJUDGED & 0x7FFF
+"""Those of them that a reading is stored with: a value without any may be shown."""
 SUSPECT = int(_SUSPECT)
 """A reading with any of these bits, and none of ``UNJUDGED``, is judged but for review."""
 
@@ -81,7 +86,9 @@ WORDS_FOR = {
     Quality.DECLARED_SUSPECT: "declared suspect by its source",
     Quality.DECLARED_BAD: "declared bad by its source",
     Quality.NOT_READ: "not read in time",
+    Quality.NOT_COMMISSIONED: "not commissioned",
 }
+_ORDER_OPEN = "byte order not confirmed"
 
 
 def grade(quality: Quality) -> Grade:
@@ -92,12 +99,17 @@ def grade(quality: Quality) -> Grade:
         return Grade.MISSING
     if quality & _BAD:
         return Grade.BAD
+    if quality & Quality.NOT_COMMISSIONED:
+        return Grade.NOT_COMMISSIONED
     return Grade.SUSPECT if quality & _SUSPECT else Grade.GOOD
 
 
 def reasons(quality: Quality) -> str:
     """A quality in words, empty when good."""
-    return "; ".join(words for bit, words in WORDS_FOR.items() if quality & bit)
+    found = []
+    if quality & Quality.ORDER_OPEN == Quality.ORDER_OPEN:
+        found, quality = [_ORDER_OPEN], quality & ~Quality.ORDER_OPEN
+    return "; ".join([*found, *(words for bit, words in WORDS_FOR.items() if quality & bit)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,12 +150,19 @@ class Entry:
     high: Decimal | None = None
     modulus: Decimal | None = None
     resolution: Decimal | None = None
+    enables: int | None = None  # of a command: the value that lets a sampler run
+    disables: int | None = None
     alternative_to: str | None = None
     wide: bool = False
     evidence: str = "manual"
     misprint: bool = False
     verify: bool = False
     note: str = ""
+
+    @property
+    def is_enabling(self) -> bool:
+        """Whether a map gives it a value to be written."""
+        return self.enables is not None or self.disables is not None
 
     @property
     def registers(self) -> int:

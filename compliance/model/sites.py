@@ -82,3 +82,4 @@ class Channel:
     span_low: float | None
     span_high: float | None
     modulus: str | None  # of a total, in the channel's unit
+    max_per_second: str | None = None  # of a total: the most that the pipe can pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -206,10 +206,16 @@ def readings_taken(
     return db.scalar(taken) or 0
 
 
-def quarantined(db: Connection, *, since: datetime) -> int:
-    """How many frames could not be stored since an instant."""
+def quarantined(db: Connection, *, since: datetime, workers: Collection[str] | None = None) -> int:
+    """How many frames could not be stored since an instant.
+
+    workers: of these alone; None: of all.
+    """
     c = t.quarantine.c
-    return db.scalar(select(func.count()).select_from(t.quarantine).where(c.at >= since)) or 0
+    wanted = select(func.count()).select_from(t.quarantine).where(c.at >= since)
+    if workers is not None:
+        wanted = wanted.where(c.worker.in_(workers))
+    return db.scalar(wanted) or 0
 
 
 def _bills(scope: Scope) -> Select[Any]:

@@ -38,6 +38,10 @@ SLUG = "slug"
 """Marks that wait for slug screening, which looks back over days and so runs less often."""
 
 
+SAMPLER = "sampler"
+"""Marks that wait for the composites that their readings belong to."""
+
+
 FAILED = "failed"
 """Marks whose judging failed: tried again now and then, and never lost."""
 
@@ -59,7 +63,7 @@ def take(db: Connection, *, why: str | None = None) -> dict[int, Mark]:
 
     why: those left for one duty; None: whatever is new.
     """
-    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, FAILED))
+    mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in((SLUG, SAMPLER, FAILED))
     waiting = (
         select(t.dirty.c.id)
         .where(mine)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -29,6 +29,16 @@ class Change(StrEnum):
     EXTENDED = "extended"  # the same event, going on
     ENDED = "ended"  # the same event, over
     REVISED = "revised"  # late or corrected data changed a fact that was settled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A fact that stands, with the evidence that was kept with it."""
+
+    id: str
+    starts_at: datetime
+    ends_at: datetime
+    evidence: Mapping[str, Any]
 
 
 def change(db: Connection, fact: Exceedance) -> Change:
@@ -135,6 +145,47 @@ def standing(
         )
     )
     return {row.id: row.starts_at for row in rows}
+
+
+def on_channel(
+    db: Connection, channel_id: int, *, since: datetime | None, until: datetime | None
+) -> tuple[Kept, ...]:
+    """The facts of a channel that stand, end after an instant and begin before another.
+
+    since, until: None for no bound.
+    """
+    e = t.exceedance.c
+    wanted = select(e.id, e.starts_at, e.ends_at, e.evidence).where(
+        e.channel_id == channel_id, e.superseded_at.is_(None)
+    )
+    if since is not None:
+        wanted = wanted.where(e.ends_at >= since)
+    if until is not None:
+        wanted = wanted.where(e.starts_at < until)
+    rows = db.execute(wanted.order_by(e.starts_at, e.id)).mappings()
+    return tuple(Kept(**row) for row in rows)
+
+
+def amend_evidence(
+    db: Connection, fact: Kept, part: Mapping[str, Any], *, why: str, differs: bool
+) -> None:
+    """Bring a part of a fact's evidence up to date; what it said before goes into the history.
+
+    differs: whether somebody who has decided would now read something else.
+    """
+    was = {name: fact.evidence.get(name) for name in part}
+    db.execute(insert(t.exceedance_history).values(exceedance_id=fact.id, why=why, was=was))
+    db.execute(
+        update(t.exceedance)
+        .where(t.exceedance.c.id == fact.id)
+        .values(evidence={**fact.evidence, **part})
+    )
+    if differs:
+        db.execute(
+            update(t.detection)
+            .where(t.detection.c.exceedance_id == fact.id, t.detection.c.state != "detected")
+            .values(differs=f"the evidence would now differ: {why}")
+        )
 
 
 def detect(db: Connection, exceedance_id: str, industrial_user_id: int) -> int | None:

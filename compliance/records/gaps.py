@@ -8,10 +8,14 @@ from datetime import datetime, timedelta
 import numpy as np
 from sqlalchemy import ARRAY, Connection, Integer, cast, func, lateral, select, true, update
 
+from compliance.errors import InputError
+from compliance.model.endpoints import endpoint
 from compliance.model.gaps import Gap
 from compliance.model.periods import EPOCH, to_us
-from compliance.model.readings import Times
-from compliance.records import tables
+from compliance.model.readings import Flags, Times
+from compliance.model.slots import phase_of, slots
+from compliance.model.windows import inside
+from compliance.records import tables, windows
 
 LOOKED_BACK = timedelta(days=35)
 """How far back the last reading of a channel is looked for."""
@@ -72,24 +76,64 @@ def last_slots(db: Connection, channels: Sequence[int], *, now: datetime) -> dic
 
 
 def unexplained(
-    db: Connection, intervals_ms: Mapping[int, int], *, since: datetime, until: datetime
+    db: Connection,
+    intervals_ms: Mapping[int, int],
+    *,
+    since: datetime,
+    until: datetime,
+    near: float = 0.0,
 ) -> dict[int, tuple[int, ...]]:
-    """The slots in ``[since, until)`` with neither a reading nor a gap, for each channel with any.
+    """The slots in ``[since, until)`` with neither reading, gap nor declared window, by channel.
 
-    intervals_ms: how often each channel is read; slots lie on that grid, from 1970 on, and are
-    given in microseconds since 1970.
+    intervals_ms: how often each channel is read; its slots lie on that grid, from 1970 on, or
+    where its gateway is told to keep beside it, and are given in microseconds since 1970. near:
+    a reading so much of an interval beside a slot is that slot's. A channel without any is left
+    out.
     """
+    phases = _phases(db, intervals_ms)
+    declared = windows.by_channel(db, list(intervals_ms), since=since, until=until)
     found = {}
     for channel, interval_ms in intervals_ms.items():
-        step = 1000 * interval_ms
-        first = -(-to_us(since) // step) * step
-        slots = np.arange(first, to_us(until), step, dtype=np.int64)
-        missing = np.setdiff1d(slots, _stored(db, channel, since=since, until=until))
+        due = slots(
+            to_us(since), to_us(until), interval_ms=interval_ms, phase_ms=phases.get(channel, 0)
+        )
+        stored = _stored(db, channel, since=since, until=until)
+        missing = due[~_are_near(due, stored, us=round(near * 1000 * interval_ms))]
         for gap in between(db, [channel], since=since, until=until):
             missing = missing[(missing < gap.since_us) | (missing >= gap.until_us)]
+        missing = missing[~inside(missing, declared.get(channel, ()))]
         if len(missing):
             found[channel] = tuple(int(slot) for slot in missing)
     return found
+
+
+def _phases(db: Connection, intervals_ms: Mapping[int, int]) -> dict[int, int]:
+    """How far beside the grid the slots of channels lie whose gateways are spread, in ms."""
+    g = tables.gateway.c
+    rows = db.execute(
+        select(tables.channel.c.id, g.name, g.host, g.port, g.transport)
+        .join(tables.instrument, tables.instrument.c.id == tables.channel.c.instrument_id)
+        .join(tables.gateway)
+        .where(tables.channel.c.id.in_(list(intervals_ms)))
+    )
+    return {
+        channel: phase_of(name, intervals_ms[channel])
+        for channel, name, host, port, transport in rows
+        if _is_spread(host, port, transport)
+    }
+
+
+def _is_spread(host: str, port: int, transport: str) -> bool:
+    try:
+        return endpoint(host, port, transport).spread
+    except InputError:  # it cannot be polled, and says so elsewhere
+        return False
+
+
+def _are_near(due: Times, stored: Times, *, us: int) -> Flags:
+    """Which slots have a reading no farther than so many microseconds; stored: in any order."""
+    ordered = np.sort(stored)
+    return np.searchsorted(ordered, due - us) < np.searchsorted(ordered, due + us, side="right")
 
 
 def _stored(db: Connection, channel: int, *, since: datetime, until: datetime) -> Times:

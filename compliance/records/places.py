@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, exists, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from compliance.errors import NotFound
@@ -21,7 +20,8 @@ ZONE = "America/Chicago"
 class Signal:
     """A channel with the names of where it stands, and the cadence in force now.
 
-    gateway: through which it is read; None where its readings are imported.
+    gateway: through which it is read; None where its readings are imported. counts: whether what
+    it reads now is judged: not until somebody compared its instrument with the display.
     """
 
     channel_id: int
@@ -41,23 +41,8 @@ class Signal:
     zone: str
     rulebooks: tuple[str, ...]
     gateway: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """An instrument at a point: where it answers, which register map reads it, who checked it."""
-
-    point: str
-    industrial_user: str
-    gateway: str
-    host: str
-    port: int
-    unit_id: int
-    map_name: str
-    byte_order: str | None
-    confirmed_by: str | None
-    confirmed_at: datetime | None
-    confirmed_how: str | None
+    instrument_id: int | None = None
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,33 +115,6 @@ def point_codes(db: Connection, scope: Scope) -> tuple[str, ...]:
     return tuple(code for (code,) in rows)
 
 
-def devices(db: Connection, scope: Scope) -> tuple[Device, ...]:
-    """Every instrument, by point."""
-    i = t.instrument.c
-    rows = db.execute(
-        select(
-            t.monitoring_point.c.code.label("point"),
-            t.industrial_user.c.name.label("industrial_user"),
-            t.gateway.c.name.label("gateway"),
-            t.gateway.c.host,
-            t.gateway.c.port,
-            i.unit_id,
-            i.map_name,
-            i.byte_order,
-            i.confirmed_by,
-            i.confirmed_at,
-            i.confirmed_how,
-        )
-        .select_from(t.instrument)
-        .join(t.gateway)
-        .join(t.monitoring_point, t.monitoring_point.c.id == i.monitoring_point_id)
-        .join(t.industrial_user)
-        .where(scope.rows())
-        .order_by(t.monitoring_point.c.code, i.unit_id)
-    ).mappings()
-    return tuple(Device(**row) for row in rows)
-
-
 def register_maps(db: Connection) -> dict[str, tuple[str, dict[str, Any]]]:
     """The newest published register map of each name: its hash and its content."""
     m = t.register_map.c
@@ -174,6 +132,10 @@ def _signal_rows(scope: Scope) -> Select[Any]:
         .ext(distinct_on(t.channel_cadence.c.channel_id))
         .order_by(t.channel_cadence.c.channel_id, t.channel_cadence.c.since.desc())
         .subquery()
+    )
+    k = t.counting.c
+    counting = select(k.id).where(
+        k.channel_id == t.channel.c.id, k.until.is_(None), k.since <= func.clock_timestamp()
     )
     return (
         select(
@@ -194,6 +156,8 @@ def _signal_rows(scope: Scope) -> Select[Any]:
             t.city.c.zone,
             t.city.c.rulebooks,
             t.gateway.c.name.label("gateway"),
+            t.channel.c.instrument_id,
+            exists(counting).label("counts"),
         )
         .select_from(t.channel)
         .join(t.monitoring_point, t.monitoring_point.c.id == t.channel.c.monitoring_point_id)

@@ -9,7 +9,7 @@ from datetime import datetime
 import psycopg
 from sqlalchemy import ARRAY, Connection, Double, Integer, bindparam, text
 
-from compliance.model.readings import UNJUDGED
+from compliance.model.readings import STORED_UNJUDGED
 from compliance.records.batch import COLUMNS, COPY_END, COPY_START
 
 _COPY = f"COPY arriving ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)"
@@ -76,7 +76,7 @@ def compare(db: Connection, content: bytes, *, tolerances: Mapping[int, float]) 
         {
             "channels": list(tolerances),
             "tolerances": list(tolerances.values()),
-            "unjudged": UNJUDGED,
+            "unjudged": STORED_UNJUDGED,
         },
     )
     differing = tuple(

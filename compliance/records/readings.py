@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,20 +15,24 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DataError, IntegrityError
 
 from compliance.errors import StorageError
+from compliance.model.commissioning import uncounted
 from compliance.model.periods import EPOCH, to_us
-from compliance.model.readings import UNJUDGED, Quality, Reading, Series, Times
+from compliance.model.readings import STORED_UNJUDGED, Quality, Reading, Series, Times
 from compliance.model.units import Unit
-from compliance.records import tables
+from compliance.model.windows import inside
+from compliance.records import counting, tables, windows
 from compliance.records.batch import COLUMNS, COPY_END, COPY_START, EPOCH_2000_US, unpack_words
 
 DEFAULT_INTERVAL_US = 60_000_000
 """Of a channel whose cadence nobody declared."""
-RAW_ROWS = 3000
-"""A chart of fewer readings shows each of them."""
-SILENT_INTERVALS = 3
-"""More than this many intervals between neighbouring judged readings is a silence."""
 
-_COPY_IN = f"COPY {{}} ({', '.join(COLUMNS)}) FROM STDIN (FORMAT BINARY)"
+_LIST = ", ".join(COLUMNS)
+COPY_IN = f"COPY {{}} ({_LIST}) FROM {{}} (FORMAT BINARY)"
+STAGING = "CREATE TEMP TABLE IF NOT EXISTS staging (LIKE reading) ON COMMIT DROP"
+FROM_STAGING = (
+    f"INSERT INTO reading ({_LIST}) SELECT {_LIST} FROM staging"  # noqa: S608 - constants
+    " ON CONFLICT DO NOTHING"
+)
 _COPY_OUT = (
     "COPY (SELECT channel_id, read_at, coalesce(value, 'NaN'), quality FROM reading"
     " WHERE channel_id = ANY(%s) AND read_at >= %s AND read_at < %s"
@@ -60,26 +63,6 @@ class Latest:
 
     reading: Reading
     valid: Reading | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bucket:
-    """Readings of one piece of time as a chart draws them; instants in microseconds since 1970.
-
-    low, high, first, last: of the values that may be judged, None where there is none; count: the
-    judged; flagged: those that may not be relied on; silences: those that end in this piece, in the
-    last one also that which reaches the end of the span. Each runs from one interval after a judged
-    reading to the next one.
-    """
-
-    at_us: int
-    low: float | None
-    high: float | None
-    first: float | None
-    last: float | None
-    count: int
-    flagged: int
-    silences: tuple[tuple[int, int], ...] = ()
 
 
 # -- in
@@ -155,22 +138,15 @@ def store(db: Connection, content: bytes) -> int:
 
 
 def _store_by_staging(db: Connection, content: bytes) -> int:
-    db.execute(text("CREATE TEMP TABLE IF NOT EXISTS staging (LIKE reading) ON COMMIT DROP"))
+    db.execute(text(STAGING))
     db.execute(text("TRUNCATE staging"))
     _copy(db, "staging", content)
-    columns = ", ".join(COLUMNS)
-    moved = db.execute(
-        text(
-            f"INSERT INTO reading ({columns}) SELECT {columns} FROM staging"  # noqa: S608 - constants
-            " ON CONFLICT DO NOTHING"
-        )
-    )
-    return moved.rowcount
+    return db.execute(text(FROM_STAGING)).rowcount
 
 
 def _copy(db: Connection, table: str, content: bytes) -> int:
     with _raw(db).cursor() as cursor:
-        with cursor.copy(_COPY_IN.format(table).encode()) as copy:
+        with cursor.copy(COPY_IN.format(table, "STDIN").encode()) as copy:
             copy.write(COPY_START)
             copy.write(content)
             copy.write(COPY_END)
@@ -195,6 +171,9 @@ def usable(
 ) -> dict[int, Series]:
     """The readings of channels in ``[since, until)``, by channel; one without any has an empty one.
 
+    What was read in a declared window in force is marked ``Quality.MAINTENANCE``, and what was
+    read while the channel did not count ``Quality.NOT_COMMISSIONED``: here, where every reader
+    passes, and not in the table.
     Source: COPY binary out of the server, which numpy reads in place; a NULL comes as NaN.
     """
     data = b"".join(_copied(db, channels, since, until))
@@ -202,13 +181,19 @@ def usable(
     ids = found["channel_id"].astype(np.int64)
     at_us = found["read_at"].astype(np.int64) + EPOCH_2000_US
     cadences = _cadences(db, channels)
+    declared = windows.by_channel(db, channels, since=since, until=until)
+    counted_in = counting.spans(db, channels)
     series = {}
     for channel in channels:
         part = slice(*np.searchsorted(ids, [channel, channel + 1]))
+        quality = found["quality"][part].astype(np.int64)
+        quality[inside(at_us[part], declared.get(channel, ()))] |= int(Quality.MAINTENANCE)
+        outside = uncounted(at_us[part], counted_in.get(channel, ()))
+        quality[outside] |= int(Quality.NOT_COMMISSIONED)
         series[channel] = Series(
             at_us=at_us[part],
             value=found["value"][part].astype(np.float64),
-            quality=found["quality"][part].astype(np.int64),
+            quality=quality,
             interval_us=_interval(at_us[part], cadences.get(channel, ())),
         )
     return series
@@ -252,9 +237,10 @@ def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[
     """The newest reading of each channel since an instant, and the newest that may be judged.
 
     A channel without any is left out. Words are not read (``words_at``). One LATERAL query: the
-    newest row of each channel comes from its own end of the index.
+    newest row of each channel comes from its own end of the index, and where a declared window
+    holds it, what may be judged is looked for before that window.
     """
-    c, r = tables.channel, tables.reading
+    c, r, w = tables.channel, tables.reading, tables.declared_window
     wanted = ("read_at", "value", "quality", "offset_ms", "device_offset_ms")
     recent = (
         select(*(r.c[name] for name in wanted))
@@ -262,94 +248,41 @@ def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[
         .order_by(r.c.read_at.desc())
         .limit(1)
     )
-    judged = recent.where(r.c.value.is_not(None), r.c.quality.op("&")(UNJUDGED) == 0)
-    new, good = lateral(recent, "newest"), lateral(judged, "newest_valid")
+    new = lateral(recent, "newest")
+    begun = select(func.min(w.c.since).label("since"))
+    held = lateral(begun.where(windows.holding(c.c.id, new.c.read_at)), "held")
+    judged = recent.where(
+        r.c.value.is_not(None),
+        r.c.quality.op("&")(STORED_UNJUDGED) == 0,
+        r.c.read_at < func.coalesce(held.c.since, text("'infinity'::timestamptz")),
+        windows.outside(c.c.id, r.c.read_at),
+    )
+    good = lateral(judged, "newest_valid")
     found = db.execute(
-        select(c.c.id, c.c.unit, *new.c, *good.c)
-        .select_from(c.join(new, true()).outerjoin(good, true()))
+        select(c.c.id, c.c.unit, held.c.since, *new.c, *good.c)
+        .select_from(c.join(new, true()).join(held, true()).outerjoin(good, true()))
         .where(c.c.id.in_(channels))
     )
     return {
         row[0]: Latest(
-            reading=_reading(row[0], row[1], row[2:7]),
-            valid=None if row[7] is None else _reading(row[0], row[1], row[7:12]),
+            reading=_reading(row[0], row[1], row[3:8], is_held=row[2] is not None),
+            valid=None if row[8] is None else _reading(row[0], row[1], row[8:13]),
         )
         for row in (tuple(row) for row in found)
     }
 
 
-def _reading(channel: int, unit: str, row: Sequence[object]) -> Reading:
+def _reading(channel: int, unit: str, row: Sequence[object], *, is_held: bool = False) -> Reading:
     read_at, value, quality, offset_ms, device_offset_ms = row
+    held = Quality.MAINTENANCE if is_held else Quality.GOOD
     return Reading(
         channel_id=channel,
         read_at=read_at,  # type: ignore[arg-type]
         value=value,  # type: ignore[arg-type]
         unit=Unit(unit),
-        quality=Quality(quality),  # type: ignore[arg-type]
+        quality=Quality(quality) | held,  # type: ignore[arg-type]
         offset_ms=offset_ms,  # type: ignore[arg-type]
         device_offset_ms=device_offset_ms,  # type: ignore[arg-type]
-    )
-
-
-def buckets(
-    db: Connection, channel: int, *, since: datetime, until: datetime, buckets: int = 1200
-) -> tuple[Bucket, ...]:
-    """A channel in ``[since, until)`` for a chart, in time order; a gap has no bucket.
-
-    Fewer than ``RAW_ROWS`` readings come each as a bucket of its own; more are gathered into at
-    most ``buckets`` pieces of equal length, each with its extremes, first and last value. A silence
-    is told by the interval in force at the reading before it (at the start of the span, after it):
-    a channel may have had several.
-    """
-    series = usable(db, [channel], since=since, until=until)[channel]
-    since_us, until_us = to_us(since), to_us(until)
-    if len(series) < RAW_ROWS:
-        piece = np.arange(len(series), dtype=np.int64)
-        starts = series.at_us
-    else:
-        width = max(1, -(-(until_us - since_us) // buckets))
-        piece = (series.at_us - since_us) // width
-        starts = since_us + piece * width
-    edges = np.flatnonzero(np.diff(piece, prepend=-1))
-    ends = np.append(edges, len(series))[1:]
-    good = ((series.quality & UNJUDGED) == 0) & ~np.isnan(series.value)
-    silences = _silences(series.where(good), since_us=since_us, until_us=until_us)
-    found = []
-    for a, b in zip(edges, ends, strict=True):
-        stop = int(series.at_us[b]) if b < len(series) else until_us + 1
-        ending = [silences.popleft() for _ in range(len(silences)) if silences[0][1] < stop]
-        found.append(
-            _bucket(int(starts[a]), series.value[a:b][good[a:b]], int(b - a), tuple(ending))
-        )
-    return tuple(found)
-
-
-def _silences(judged: Series, *, since_us: int, until_us: int) -> deque[tuple[int, int]]:
-    """Where nothing that may be judged came for more than three intervals, in time order."""
-    if not len(judged):
-        return deque([(since_us, until_us)])
-    at = judged.at_us
-    begins = np.concatenate([[since_us], at + judged.interval_us])
-    stops = np.concatenate([at, [until_us]])
-    steps = np.concatenate([judged.interval_us[:1], judged.interval_us])
-    before = np.concatenate([[since_us], at])
-    silent = np.flatnonzero(stops - before > SILENT_INTERVALS * steps)
-    return deque((int(begins[i]), int(stops[i])) for i in silent)
-
-
-def _bucket(
-    at_us: int, values: NDArray[np.float64], rows: int, silences: tuple[tuple[int, int], ...]
-) -> Bucket:
-    any_good = len(values) > 0
-    return Bucket(
-        at_us=at_us,
-        low=float(values.min()) if any_good else None,
-        high=float(values.max()) if any_good else None,
-        first=float(values[0]) if any_good else None,
-        last=float(values[-1]) if any_good else None,
-        count=len(values),
-        flagged=rows - len(values),
-        silences=silences,
     )
 
 

@@ -170,6 +170,7 @@ def channels(db: Connection) -> tuple[Channel, ...]:
             span_low=row["span_low"],
             span_high=row["span_high"],
             modulus=row["modulus"],
+            max_per_second=row["max_per_second"],
         )
         for row in rows
     )
@@ -208,7 +209,7 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
                 ),
                 instruments=tuple(
                     InstrumentPlan(
-                        instrument=_instrument(row),
+                        instrument=instrument_of(row),
                         channels=tuple(by_instrument.get(row["id"], ())),
                     )
                     for row in members
@@ -218,7 +219,8 @@ def polled(db: Connection) -> tuple[GatewayPlan, ...]:
     return tuple(plans)
 
 
-def _instrument(row: RowMapping) -> Instrument:
+def instrument_of(row: RowMapping) -> Instrument:
+    """An instrument from a row that has all its columns."""
     return Instrument(
         id=row["id"],
         gateway_id=row["gateway_id"],

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 from compliance.errors import InputError
 from compliance.model.history import Piece
 from compliance.model.periods import from_us
-from compliance.model.readings import UNJUDGED
+from compliance.model.readings import STORED_UNJUDGED
 from compliance.records import present, readings
 from compliance.records.batch import Frame, batch, frame
 from compliance.records.present import Differing
@@ -125,7 +125,7 @@ def _once(
 
 def _differs(piece: Piece, one: np.intp, two: np.intp, tolerances: Mapping[int, float]) -> bool:
     values = piece.value[[one, two]]
-    judged = (piece.quality[[one, two]] & UNJUDGED) == 0
+    judged = (piece.quality[[one, two]] & STORED_UNJUDGED) == 0
     if judged[0] != judged[1] or np.isnan(values[0]) != np.isnan(values[1]):
         return True
     return bool(abs(values[0] - values[1]) > tolerances[int(piece.channel_id[one])])

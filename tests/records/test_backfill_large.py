@@ -11,11 +11,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Engine, func, select
 
 from compliance.records import tables as t
 from tests.support.manhole import manhole
 
+pytestmark = pytest.mark.long
 START = datetime(2020, 1, 1, tzinfo=UTC)
 COMMAND = """
 import resource, sys

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, insert, select
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.units import Unit
-from compliance.records import readings, tables
+from compliance.records import buckets, counting, readings, tables
 from compliance.records.batch import Frame, frame, from_readings
 
 AT = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -110,6 +110,7 @@ def channel(db: Connection) -> int:
             resolution="0.01",
         )
     )
+    counting.begin(db, 7, since=AT, by="Ana Ruiz", how="compared with the display")
     return 7
 
 
@@ -171,20 +172,20 @@ def test_the_latest_reading_shows_the_fault_and_the_last_valid_value(db: Connect
 
 def test_a_chart_of_few_readings_shows_each_and_leaves_gaps(db: Connection) -> None:
     store(db, framed(1, [reading(0, 7.0), reading(60, None, quality=Quality.NO_ANSWER)]))
-    first, gap = readings.buckets(db, 7, since=AT, until=FUTURE)
+    first, gap = buckets.buckets(db, 7, since=AT, until=FUTURE)
     assert (first.low, first.count, first.flagged) == (7.0, 1, 0)
     assert (gap.low, gap.count, gap.flagged) == (None, 0, 1)
 
 
 def test_a_chart_of_nothing_has_no_bucket(db: Connection) -> None:
-    assert readings.buckets(db, 7, since=AT, until=FUTURE) == ()
+    assert buckets.buckets(db, 7, since=AT, until=FUTURE) == ()
 
 
 def test_a_chart_of_many_readings_keeps_the_extremes(db: Connection) -> None:
     many = [reading(s, 7.0 + (s == 5_001) - 2 * (s == 70)) for s in range(6_000) if s // 1000 != 2]
     store(db, framed(1, many))
     end = AT + timedelta(seconds=6_000)
-    drawn = readings.buckets(db, 7, since=AT, until=end, buckets=60)
+    drawn = buckets.buckets(db, 7, since=AT, until=end, buckets=60)
     assert len(drawn) == 50  # a thousand seconds are silent
     assert sum(b.count for b in drawn) == len(many)
     assert min(b.low for b in drawn) == 5.0
@@ -205,7 +206,7 @@ def test_a_silence_is_told_by_the_interval_in_force_at_the_reading_before_it(
     seconds = (0, 300, 600, 900, 902, 904, 920, 922)
     bad = reading(912, None, quality=Quality.NO_ANSWER)
     store(db, framed(1, [*(reading(s, 7.0) for s in seconds), bad]))
-    drawn = readings.buckets(db, 7, since=AT, until=AT + timedelta(seconds=930))
+    drawn = buckets.buckets(db, 7, since=AT, until=AT + timedelta(seconds=930))
     silences = {
         (b.at_us - to_us(AT)) // 1_000_000: [
             tuple((at - to_us(AT)) // 1_000_000 for at in one) for one in b.silences
@@ -228,7 +229,7 @@ def test_a_chart_of_many_readings_lists_every_silence_and_keeps_a_short_excursio
         framed(1, [reading(s, 5.2 if s in low else 7.0) for s in range(6_000) if s not in quiet]),
     )
     end = AT + timedelta(seconds=6_000)
-    drawn = readings.buckets(db, 7, since=AT, until=end, buckets=60)
+    drawn = buckets.buckets(db, 7, since=AT, until=end, buckets=60)
     silences = [one for b in drawn for one in b.silences]
     assert [tuple((at - to_us(AT)) // 1_000_000 for at in one) for one in silences] == [
         (130, 160), (3_000, 3_900),

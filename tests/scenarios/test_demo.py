@@ -17,6 +17,8 @@ import pytest
 
 from compliance.records import embedded
 
+pytestmark = pytest.mark.long
+
 SUMMARY = {
     "seconds_to_first_reading",
     "seconds_to_first_violation",

@@ -49,6 +49,9 @@ SITE = {
                                 {
                                     "unit": 1,
                                     "map": "eh-liquiline-cm44x",
+                                    "order": "ABCD",
+                                    "confirmed": {"by": "Ana Ruiz", "on": "2020-01-01",
+                                                  "how": "compared with the display"},
                                     "channels": [
                                         {"entry": "ai1_value", "parameter": "ph", "unit": "s.u.",
                                          "resolution": "0.01", "interval_s": 60},

@@ -8,6 +8,28 @@ import pytest
 
 from tests.support.faulty import Asked, Scripted, answer
 
+WIRE = (
+    "test_client",
+    "test_commands",
+    "test_field_reports_ingest",
+    "test_isolation",
+    "test_manhole",
+    "test_poll",
+    "test_simulator",
+    "test_spool",
+    "test_stopping",
+    "test_watch",
+    "test_wire",
+)
+"""Modules that wait: on sockets, serial lines, disks, clocks, other processes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make fast` leaves out."""
+    for item in items:
+        if item.path.stem in WIRE:
+            item.add_marker("wire")
+
 
 @pytest.fixture
 def scripted() -> Callable[[Callable[[Asked], object]], Scripted]:

@@ -32,7 +32,7 @@ def case(shared: Path, request: pytest.FixtureRequest) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("case", ["ING-01"], indirect=True)
-def test_swapped_words_read_as_the_flow_and_in_the_wrong_order_as_suspect(case):
+def test_ing_01_swapped_words_read_as_the_flow_and_in_the_wrong_order_as_suspect(case):
     words = [int(word, 16) for word in case["words"]]
     right = decode(words, T(case["type"]), order=Order(case["configured_order"]))
     wrong = decode(words, T(case["type"]), order=Order.ABCD)
@@ -42,12 +42,12 @@ def test_swapped_words_read_as_the_flow_and_in_the_wrong_order_as_suspect(case):
 
 
 @pytest.mark.parametrize("case", ["ING-04"], indirect=True)
-def test_the_sign_is_applied_before_the_scale(case):
+def test_ing_04_the_sign_is_applied_before_the_scale(case):
     decoded = decode([int(case["word"], 16)], T.INT16, scale=Decimal(str(case["scale"])))
     assert str(decoded.value) == "-1.3"
 
 
-def test_a_sensor_fault_is_missing_and_never_the_last_good_value():
+def test_ing_07_a_sensor_fault_is_missing_and_never_the_last_good_value():
     ph = entry(scale=Decimal("0.01"), missing=(0xFFFF,))
     decoded = [decode_entry(ph, [word]) for word in (0x02C8, 0xFFFF, 0xFFFF, 0xFFFF, 0x02D0)]
     assert [str(each.value) for each in decoded] == ["7.12", "None", "None", "None", "7.20"]
@@ -55,20 +55,20 @@ def test_a_sensor_fault_is_missing_and_never_the_last_good_value():
 
 
 @pytest.mark.parametrize("case", ["ING-08"], indirect=True)
-def test_marks_that_look_like_readings_are_stopped_at_the_source(case):
+def test_ing_08_marks_that_look_like_readings_are_stopped_at_the_source(case):
     decoded = [decode([word], T.UINT16, missing=[255, 65535]) for word in case["words"]]
     assert [each.value for each in decoded] == [21, None, 22, None]
 
 
 @pytest.mark.parametrize("case", ["ING-22"], indirect=True)
-def test_mod10k_words_are_digits_of_base_ten_thousand(case):
+def test_ing_22_mod10k_words_are_digits_of_base_ten_thousand(case):
     assert decode(case["words"], T.MOD10K).value == 120345
     assert decode(case["words3"], T.MOD10K).value == 300410007
     assert decode([3, 10000], T.MOD10K).grade is Grade.BAD
 
 
 @pytest.mark.parametrize("case", ["ING-28"], indirect=True)
-def test_a_spike_outside_the_range_keeps_its_value_and_is_bad(case):
+def test_ing_28_a_spike_outside_the_range_keeps_its_value_and_is_bad(case):
     ph = entry(scale=Decimal("0.1"), low=Decimal(0), high=Decimal(14))
     decoded = [decode_entry(ph, [round(10 * value)]) for value in case["polls"]]
     assert [each.quality for each in decoded] == [0, 0, Quality.OUT_OF_RANGE, 0]

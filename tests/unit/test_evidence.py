@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from compliance.judging.judge import facts
 from compliance.model.findings import Exceedance, Excursion, Side
 from compliance.model.periods import Window, to_us
 from compliance.model.readings import Quality, Series
+from compliance.model.windows import Declared, WindowKind
 from compliance.rules.book import find
 from compliance.rules.schema import LimitRule
 
@@ -83,11 +85,32 @@ def test_it_names_rule_version_readings_words_and_release() -> None:
     assert found["register_map"] is None
 
 
-def test_a_calibration_is_current_until_its_days_are_over() -> None:
-    assert standing(RECORD, AT).startswith("calibration current")
-    lapsed = standing(RECORD, AT + timedelta(seconds=1))
-    assert lapsed.startswith("screening: calibration not current")
-    assert "30 days" in lapsed
+def test_a_calibration_is_current_to_the_end_of_its_last_day_at_the_plant() -> None:
+    here = replace(RECORD, zone=ZoneInfo("America/Chicago"))  # calibrated on 30 January at 8:00
+    last = datetime(2026, 3, 2, 5, 59, 59, tzinfo=UTC)  # 1 March, a second before midnight there
+    assert standing(here, last).startswith("calibration current: 2026-01-30 by A. Smith")
+    lapsed = standing(here, last + timedelta(seconds=1))
+    assert lapsed == (
+        "screening: calibration not current: last calibrated on 2026-01-30, "
+        "due within 30 days, by 2026-03-01"
+    )
+
+
+def test_a_calibration_of_the_evening_has_the_day_of_the_plant() -> None:
+    evening = replace(BEFORE, at=datetime(2026, 2, 28, 4, tzinfo=UTC))  # 22:00 on 27 February
+    here = replace(RECORD, calibration_before=evening, zone=ZoneInfo("America/Chicago"))
+    assert standing(here, AT).startswith("calibration current: 2026-02-27")
+
+
+def test_a_declared_window_is_named_with_when_it_was_declared() -> None:
+    window = Declared(
+        number=4, channels=(1,), since=AT, until=AT + timedelta(hours=1),
+        kind=WindowKind.CALIBRATION, reason="Yearly", declared_by="Ana Ruiz",
+        declared_at=AT + timedelta(hours=3, minutes=10),
+    )  # fmt: skip
+    (said,) = document(fact(), replace(RECORD, declared=(window,)))["declared_windows"]
+    assert said["says"] == "declared afterwards, 3 h 10 min after it began"
+    assert (said["kind"], said["declared_by"]) == ("calibration", "Ana Ruiz")
 
 
 def test_without_a_record_it_is_screening() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from compliance.errors import RuleError
 from compliance.model.readings import Quality, Reading, reasons
 from compliance.model.wire import Protocol
 from ingest import library
@@ -205,6 +206,40 @@ def test_t16_a_value_in_the_wrong_order_is_flagged_and_not_a_calm_zero() -> None
     of = mapped(entry("one", 0, type="float32", order="ABCD"))
     (reading,) = rounds(Scripted(lambda a: [0x8000, 0x4336]), [unit(1, of)], 1)
     assert (reading.value, reading.quality) == (None, Quality.DENORMAL)
+
+
+@EVERY
+def test_t26_an_instrument_that_always_says_the_same_block_gives_nothing_out_of_place(
+    line: str,
+) -> None:
+    """Whatever is asked it answers with its four registers; a map may have them asked whole."""
+    block = [712, 1, 2, 3]
+    for of, right in (
+        (mapped(PH, entry("other", 2)), [Quality.BAD_REPLY] * 2),
+        (mapped(PH, link={"multiple_of": 4}), [7.12]),
+        (mapped(PH, *(entry(f"r{n}", n) for n in (1, 2, 3))), [7.12, 1, 2, 3]),
+    ):
+        assert told(rounds(LINES[line](lambda a: answer(a, block)), [unit(1, of)], 1)) == right
+
+
+@pytest.mark.parametrize(
+    ("printed", "address", "base"),
+    [("40108", 108, 1), ("40108", 106, 1), ("40107", 106, 0), ("0x006B", 108, 1)],
+)
+def test_t15_a_map_that_is_off_by_one_is_refused_with_both_forms(
+    printed: str, address: int, base: int
+) -> None:
+    with pytest.raises(RuleError, match=f"{printed}.*{address}"):
+        mapped(entry("flow", address, printed=printed), printed_base=base)
+
+
+def test_t15_a_float_read_one_register_off_is_no_plausible_value() -> None:
+    """Two floats at 0 and 2; a map of a wrong base reads the half of each."""
+    held = [0x4336, 0x8000, 0x4337, 0x0000]
+    of = mapped(entry("flow", 1, type="float32", order="ABCD", high="1000"))
+    server = Scripted(lambda a: held[a.address : a.address + a.count])
+    (found,) = rounds(server, [unit(1, of)], 1)
+    assert (found.value, found.quality) == (None, Quality.DENORMAL)
 
 
 @pytest.mark.parametrize("line", [RTU, ASCII])

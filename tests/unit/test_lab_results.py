@@ -80,8 +80,11 @@ def test_midnight_at_the_end_of_a_day_is_told_and_a_date_alone_stays_one(shared:
     assert any("24:00" in warning for warning in found["warnings"])
 
 
-def test_a_repeated_hour_is_taken_the_first_time_and_said(shared: Path) -> None:
+def test_tim_05_a_time_that_never_was_is_refused_and_a_repeated_one_taken_and_said(
+    shared: Path,
+) -> None:
     found = case(shared, "TIM-05")
+    assert found["rejected"][0]["expected"].startswith("a time that exists")
     assert found["accepted"][0]["sampled_to"] == "2024-11-03T01:30:00-05:00"
     assert any("comes twice" in warning for warning in found["warnings"])
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from compliance.errors import RuleError
-from compliance.model.periods import Period, to_us
+from compliance.model.periods import Period, local_day, to_us
 from compliance.model.readings import Quality
 from ingest import scenario
 from ingest.instrument import channel_values, daily_gallons, history
-from ingest.manhole import Signal, answers, signal
+from ingest.manhole import Event, EventKind, Signal, answers, signal
 
 START = datetime(2026, 4, 15, 15, 30, tzinfo=UTC)
 DEMO = scenario.load(scenario.find("demo"))
@@ -124,7 +124,7 @@ def test_events_of_the_quarter_lie_in_the_last_complete_one():
     starts = [e.starts_us for m in RUN.values() for e in m.events]
     quarter = (datetime(2026, 1, 1, 6, tzinfo=UTC), datetime(2026, 4, 1, 5, tzinfo=UTC))
     inside = [s for s in starts if to_us(quarter[0]) <= s < to_us(quarter[1])]
-    assert len(inside) == 5
+    assert len(inside) == 6
 
 
 def test_a_scenario_that_cannot_be_meant_is_refused(tmp_path):
@@ -142,3 +142,16 @@ def test_a_scenario_that_cannot_be_meant_is_refused(tmp_path):
         with pytest.raises(Exception, match=says) as refusal:
             scenario.load(file)
         assert isinstance(refusal.value, RuleError) or "map" in says
+
+
+def test_a_jammed_sampler_pulls_nothing_and_goes_on_from_where_it_was() -> None:
+    profile = RUN["MH-2"].profile
+    start = to_us(local_day(date(2026, 3, 4), profile.zone).start)
+    at_us = start + np.arange(0, 36 * 60) * 60_000_000
+    jam = Event(kind=EventKind.JAM, starts_us=int(at_us[600]), ends_us=int(at_us[900]))
+    usual = signal(Signal.SAMPLE_COUNT, profile, events=[], at_us=at_us)
+    jammed = signal(Signal.SAMPLE_COUNT, profile, events=[jam], at_us=at_us)
+    assert np.array_equal(jammed[:600], usual[:600])
+    assert set(jammed[600:901]) == {usual[600]}
+    assert abs((usual[1439] - jammed[1439]) - (usual[900] - usual[600])) <= 1
+    assert np.array_equal(jammed[1440:], usual[1440:])

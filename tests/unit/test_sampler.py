@@ -16,10 +16,16 @@ from compliance.model.composites import Composite, SamplerProgram
 from compliance.model.counting import tally
 from compliance.model.periods import Window, local_day, to_us
 from compliance.model.readings import Quality, Series
+from compliance.model.sampler import (
+    bottle_changes,
+    bottle_windows,
+    composites,
+    program_windows,
+    pulses,
+)
 from compliance.model.totals import Count, Counter, Step
 from compliance.model.units import Unit
 from ingest.manhole import Profile, Signal, signal
-from ingest.sampler import bottle_changes, bottle_windows, composites, program_windows, pulses
 
 START = datetime(2026, 3, 2, 6, tzinfo=UTC)
 MINUTE_US = 60_000_000

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compliance.model.slots import phase_of
 from ingest.own_clock import Moment, OwnClock
-from ingest.schedule import MOST_SKIPPED, Round, Schedule, phase_of
+from ingest.schedule import MOST_SKIPPED, Round, Schedule
 
 HOUR = 3_600_000
 NOON = 1_775_044_800_000  # 2026-04-01 12:00 UTC

@@ -2,94 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx2
 import pytest
-import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
 from sqlalchemy import insert, select, text
 
-from app.main import create_app
 from compliance.records import tables as t
-from compliance.settings import Settings
+from tests.support.browsing import PASSWORD, overflow, sign_in
 
-CHROMIUM = Path("/usr/bin/chromium")
 VENDOR = Path(__file__).parents[2] / "app" / "static" / "vendor" / "uplot" / "uPlot.iife.min.js"
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDTHS = (1280, 320)
-PASSWORD = "correct horse"
 LAB = (
     "Sample,Point,Collected,Parameter,Result,Unit\n"
     "L-1,MH-1,2026-11-20 08:00,TSS,210,mg/L\nL-2,MH-1,2026-11-21 08:00,TSS,many,mg/L\n"
 )
-
-
-@pytest.fixture
-def address(town) -> Iterator[str]:
-    """Where the town is served."""
-    app = create_app(Settings.model_validate({}), town.engine)
-    server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="error", timeout_graceful_shutdown=1)
-    )
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    app.state.hub.close()
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The system's Chromium."""
-    if not CHROMIUM.exists():
-        pytest.skip("Chromium is not installed: apt-get install chromium")
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield found
-        found.close()
-
-
-@pytest.fixture(params=WIDTHS)
-def tab(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """A tab of one width; whatever it complains of fails the test."""
-    context = browser.new_context(viewport={"width": request.param, "height": 900})
-    made = context.new_page()
-    complaints: list[str] = []
-    made.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    made.on("pageerror", lambda error: complaints.append(str(error)))
-    yield made
-    context.close()
-    assert complaints == []
-
-
-def sign_in(tab: Page, address: str, login: str) -> None:
-    tab.goto(f"{address}/signin")
-    tab.get_by_label("Sign-in name").fill(login)
-    tab.get_by_label("Password").fill(PASSWORD)
-    tab.get_by_role("main").get_by_role("button", name="Sign in").click()
-    tab.wait_for_url(f"{address}/")
-
-
-def overflow(tab: Page) -> int:
-    return int(
-        tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    )
 
 
 @pytest.mark.browser
@@ -107,6 +34,9 @@ def test_no_page_scrolls_sideways_or_complains(tab, address, town):
         f"/bills/{town.bill}",
         "/webhooks",
         "/instruments",
+        f"/instruments/{town.instrument}",
+        f"/instruments/{town.instrument}/windows",
+        f"/instruments/{town.instrument}/calibrations",
         "/health",
         "/api/docs",
     ):

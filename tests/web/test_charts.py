@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from app import charts
 from app.limits import Bound, position
-from compliance.records.readings import Bucket
+from compliance.records.buckets import Bucket
 
 MINUTE = 60_000_000
 START = datetime(2026, 3, 1, 8, tzinfo=UTC)

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -24,12 +23,15 @@ from compliance.model.gaps import Gap
 from compliance.model.periods import to_us
 from compliance.model.readings import Reading
 from compliance.model.units import Unit
-from compliance.records import batch, gaps, health, plans, tokens
+from compliance.records import batch, gaps, health, maps, places, plans, tokens
 from compliance.records import tables as t
 from compliance.records.arrivals import Arrived
 from compliance.records.batch import Frame
+from ingest import library
+from ingest.holding import Maps
 from ingest.remote import Remote, RemoteOffice, ToServer
 from ingest.spool import Spool
+from tests.support.waiting import PATIENCE, until
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
 SECRET = "prt_secret"
@@ -143,7 +145,8 @@ def test_too_much_at_once_is_refused(site, own) -> None:
 
 @pytest.mark.parametrize("said", ["", "Bearer", "Bearer other", "Basic " + SECRET])
 def test_without_its_token_the_door_is_shut(visitor, own, said) -> None:
-    for method, path in (("POST", ""), ("GET", "/plan"), ("POST", "/beat"), ("POST", "/fault")):
+    posts = [("POST", path) for path in ("", "/beat", "/fault", "/map")]
+    for method, path in (("GET", "/plan"), *posts):
         answer = visitor.request(
             method, f"/api/v1/frames{path}", headers={"authorization": said}, json={"what": "x"}
         )
@@ -166,8 +169,8 @@ def test_a_site_is_told_its_own_points_alone(site, own) -> None:
     assert len(set(told.values())) == 1
 
 
-def test_a_site_says_how_it_is(site, own, town) -> None:
-    office = RemoteOffice(site)
+def test_a_site_says_how_it_is(site, own, town, tmp_path: Path) -> None:
+    office = RemoteOffice(site, known=Maps(tmp_path))
     holding = office.renew()
     assert holding is not None and len(holding.plans) == 1
     assert office.renew() is None  # twice a minute is enough
@@ -178,6 +181,66 @@ def test_a_site_says_how_it_is(site, own, town) -> None:
             {"gateways": 1}
         ]
         assert [f.what for f in health.faults(db, since=AT)] == ["gateway g: gone"]
+
+
+def published(engine: Engine) -> dict[str, str]:
+    with engine.connect() as db:
+        return dict(db.execute(select(t.register_map.c.name, t.register_map.c.published_by)).all())
+
+
+def test_a_site_publishes_the_maps_it_reads_by(site, own, town, tmp_path: Path) -> None:
+    office = RemoteOffice(site, known=Maps(tmp_path))
+    assert office.renew() is not None
+    assert published(town.engine) == {}
+    assert office.renew() is None and office.renew() is None
+    assert published(town.engine) == {"eh-liquiline-cm44x": "far"}
+    with town.engine.connect() as db:
+        sha256, content = places.register_maps(db)["eh-liquiline-cm44x"]
+    there = library.load("eh-liquiline-cm44x")
+    assert (sha256, content) == (maps.sha256(there), maps.content(there))
+
+
+def test_a_map_of_the_site_alone_is_published_as_it_stands_there(site, own, town, tmp_path) -> None:
+    (tmp_path / "maps").mkdir()
+    packaged = (library.PACKAGED / "eh-liquiline-cm44x.yaml").read_text()
+    changed = packaged.replace("vendor: ", "vendor: ours, once ", 1)
+    (tmp_path / "maps" / "eh-liquiline-cm44x.yaml").write_text(changed)
+    office = RemoteOffice(site, known=Maps(tmp_path))
+    office.renew(), office.renew()
+    with town.engine.connect() as db:
+        _, content = places.register_maps(db)["eh-liquiline-cm44x"]
+    assert content["vendor"].startswith("ours, once ")
+
+
+def test_a_map_that_is_none_or_not_its_own_is_refused(site, own, town) -> None:
+    sound = maps.content(library.load("eh-liquiline-cm44x"))
+    other = maps.content(library.load("hach-sc4500"))
+    for content, status in (
+        ({**sound, "entries": 5}, 422),
+        ({**sound, "more": 1}, 422),
+        ({"name": "eh-liquiline-cm44x"}, 422),
+        (other, 403),
+    ):
+        answer = site.post("/api/v1/frames/map", json=content)
+        assert answer.status_code == status, answer.text
+        assert answer.json()["detail"]
+    assert published(town.engine) == {}
+
+
+def test_a_map_that_cannot_be_sent_is_sent_later(
+    site, own, town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    office = RemoteOffice(site, known=Maps(tmp_path))
+    office.renew()
+    site.headers["authorization"] = "Bearer old"
+    with pytest.raises(StorageError, match="401"):
+        office.renew()
+    site.headers["authorization"] = f"Bearer {SECRET}"
+    office.renew()
+    assert published(town.engine) == {}, "it is not tried each second"
+    monkeypatch.setattr(office, "_next_map", 0.0)
+    office.renew()
+    assert published(town.engine) == {"eh-liquiline-cm44x": "far"}
 
 
 # -- the worker's side of it
@@ -239,13 +302,7 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from app.commands import main; main()", *arguments]
 
 
-def until(true, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
-
-
+@pytest.mark.long
 def test_a_remote_worker_sends_its_spool_over_http(town, tmp_path: Path) -> None:
     """The whole way, with processes: token add, serve, ingest --forward."""
     url = town.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
@@ -282,9 +339,10 @@ def test_a_remote_worker_sends_its_spool_over_http(town, tmp_path: Path) -> None
         words = ["ingest", "--worker", "far", "--forward", address, "--token-file", str(token)]
         with subprocess.Popen(command(*words), env=far) as worker:
             until(lambda: stored(town.engine) == 100)
+            until(lambda: published(town.engine) == {"eh-liquiline-cm44x": "far"})
             worker.send_signal(signal.SIGTERM)
-            assert worker.wait(20) == 0
+            assert worker.wait(PATIENCE) == 0
         serving.send_signal(signal.SIGTERM)
-        assert serving.wait(20) == 0
+        assert serving.wait(PATIENCE) == 0
     with town.engine.connect() as db:
         assert "ingest far" in [beat.process for beat in health.beats(db)]

@@ -32,7 +32,12 @@ def address(route: Route, town, *, replaced: str = "", by: str = "") -> str:
     known = {
         "code": town.point,
         "detection_id": str(town.detection),
+        "gateway_id": "1",
+        "question_id": "1",
         "number": town.bill,
+        "note_id": "1",
+        "instrument_id": str(town.instrument),
+        "window": str(town.window),
     }
     for name in route.in_path:
         value = by if name == replaced else known[name]

@@ -63,7 +63,7 @@ def test_a_display_was_read_on_the_day_of_the_plant(as_person, town):
     with town.engine.begin() as db:
         db.execute(update(t.instrument).values(confirmed_by="Ana Ruiz", confirmed_at=at))
     client = as_person("ana")
-    for page in ("/instruments", f"/detections/{town.detection}"):
+    for page in (f"/instruments/{town.instrument}", f"/detections/{town.detection}"):
         text = client.get(page).text
         assert "1 Jun 2026" in text and "2 Jun 2026" not in text
 

@@ -276,7 +276,7 @@ def test_an_order_that_a_simulator_confirmed_is_called_simulated(as_person, town
             )
         )
     client = as_person("ana")
-    for where in ("/instruments", f"/detections/{town.detection}"):
+    for where in (f"/instruments/{town.instrument}", f"/detections/{town.detection}"):
         text = client.get(where).text
         assert "Simulated" in text and "no display was read" in text
         assert "Confirmed" not in text and "compared with the display by" not in text

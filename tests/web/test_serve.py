@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import httpx2
 import pytest
 
+pytestmark = pytest.mark.long
+
 PASSWORD = "correct horse"
 
 

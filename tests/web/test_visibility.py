@@ -20,6 +20,11 @@ def filled(path: str, town, *, others: bool) -> str:
         "code": town.others_point if others else town.point,
         "detection_id": str(town.others_detection if others else town.detection),
         "number": town.others_bill if others else town.bill,
+        "note_id": "1",
+        "gateway_id": "1",
+        "question_id": "1",
+        "instrument_id": str(town.others_instrument if others else town.instrument),
+        "window": str(town.others_window if others else town.window),
     }
     for name, value in values.items():
         path = path.replace("{" + name + "}", value)
@@ -63,11 +68,16 @@ def test_a_users_own_things_are_there(as_person, town):
         f"/api/v1/points/{town.point}/readings",
         f"/api/v1/detections/{town.detection}",
         f"/api/v1/bills/{town.bill}",
+        "/instruments",
+        f"/instruments/{town.instrument}",
+        f"/instruments/{town.instrument}/windows",
+        f"/instruments/{town.instrument}/calibrations",
+        f"/api/v1/instruments/{town.instrument}",
     ):
         assert client.get(path).status_code == 200, path
 
 
-@pytest.mark.parametrize("path", ["/webhooks", "/instruments", "/health", "/metrics"])
+@pytest.mark.parametrize("path", ["/webhooks", "/health", "/metrics"])
 def test_the_citys_machine_room_is_not_for_industrial_users(as_person, path):
     client = as_person("jo")
     assert client.get(path).status_code == 403
@@ -79,6 +89,23 @@ def test_only_coordinator_and_director_decide(as_person, town, login, status):
         f"/detections/{town.detection}", data={"decision": "open", "reason": "because I say so"}
     )
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("login", "status"), [("jo", 403), ("cleo", 403), ("adam", 403)])
+def test_only_coordinator_director_and_operator_declare(as_person, town, login, status):
+    client = as_person(login)
+    where = f"/instruments/{town.instrument}"
+    for path in ("windows", f"windows/{town.window}/end", f"windows/{town.window}/withdraw"):
+        answer = client.post(f"{where}/{path}", data={"reason": "because I say so"})
+        assert answer.status_code == status, path
+    assert client.post(f"{where}/calibrations", data={"by": "me"}).status_code == status
+    assert '<form method="post" action="/instruments' not in client.get(f"{where}/windows").text
+
+
+def test_a_window_of_another_instrument_is_not_reached_through_ones_own(as_person, town):
+    where = f"/instruments/{town.instrument}/windows/{town.others_window}"
+    answer = as_person("ana").post(f"{where}/withdraw", data={"reason": "because I say so"})
+    assert answer.status_code == 404
 
 
 def test_the_application_is_made_without_touching_the_database(settings, engine):

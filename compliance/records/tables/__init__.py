@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from compliance.records.tables.audit import audit
+from compliance.records.tables.commissioning import comparison, counting, field_question
 from compliance.records.tables.common import metadata
 from compliance.records.tables.edge import (
     delivery,
@@ -39,15 +41,24 @@ from compliance.records.tables.places import (
     register_map,
 )
 from compliance.records.tables.readings import batch, day_fact, dirty, gap, quarantine, reading
+from compliance.records.tables.samplers import composite, meter_event, sampler
 from compliance.records.tables.samples import result, sample, upload
+from compliance.records.tables.windows import declared_window
 
 __all__ = [
     "metadata",
+    "audit",
+    "composite",
+    "meter_event",
+    "sampler",
     "calibration",
     "channel",
     "channel_cadence",
     "city",
     "commissioning",
+    "comparison",
+    "counting",
+    "field_question",
     "gateway",
     "industrial_user",
     "instrument",
@@ -56,6 +67,7 @@ __all__ = [
     "register_map",
     "batch",
     "day_fact",
+    "declared_window",
     "dirty",
     "gap",
     "quarantine",

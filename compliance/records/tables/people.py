@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Column,
     ForeignKey,
@@ -24,6 +25,7 @@ person = Table(
     Column("office", Text, nullable=False),  # the capacity in which this person acts
     ref("city", nullable=True),
     ref("industrial_user", nullable=True),
+    Column("permits", ARRAY(Text), nullable=False, server_default="{}"),  # beyond the role
 )
 session = Table(
     "session",

@@ -97,6 +97,7 @@ channel = Table(
     Column("span_low", Double),
     Column("span_high", Double),
     Column("modulus", Text),
+    Column("max_per_second", Text),  # of a total: the most that the pipe can pass
     Column("is_read", Boolean, nullable=False, server_default="true"),
     UniqueConstraint("instrument_id", "entry"),
 )

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from compliance.records.tables.common import at, metadata, pk
@@ -35,6 +36,7 @@ reading = Table(
     Column("device_offset_ms", Integer),
     Column("batch_id", BigInteger, nullable=False),
     CheckConstraint("value <> 'NaN'::float8", name="no_nan"),
+    Index("ix_reading_flagged", "channel_id", "read_at", postgresql_where=text("quality <> 0")),
     info={"hypertable": "read_at"},
 )
 batch = Table(

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
 from compliance.model.composites import BottleChange, Composite, MissedPull, SamplerProgram
 from compliance.model.counting import tally
-from compliance.model.periods import Window, from_us, to_us
+from compliance.model.periods import Window, day_of, from_us, local_day, to_us
 from compliance.model.readings import Series, judged
 from compliance.model.totals import Count, Counter, Step, StepKind
 from compliance.model.units import Unit, as_decimal, linear
+from compliance.model.verdicts import WHY, Verdict
 from compliance.model.volumes import percent, volume_between
 
 READ_SHARE = Decimal("0.99")
@@ -70,7 +72,39 @@ def program_windows(aliquots: Sequence[Step]) -> tuple[Window, ...]:
     return _between([aliquots[0].since_us, *resets, aliquots[-1].at_us])
 
 
-def composites(
+def day_windows(aliquots: Sequence[Step], zone: ZoneInfo) -> tuple[Window, ...]:
+    """The civil days that the count was read on; the last one ends with the last reading."""
+    if not aliquots:
+        return ()
+    first, last = from_us(aliquots[0].since_us), from_us(aliquots[-1].at_us)
+    days = (day_of(last, zone) - day_of(first, zone)).days + 1
+    whole = [local_day(day_of(first, zone) + timedelta(days=n), zone) for n in range(days)]
+    cut = [Window(start=one.start, end=min(one.end, last)) for one in whole]
+    return tuple(one for one in cut if one.start < one.end)
+
+
+def day_belonging(window: Window, totals: Sequence[Step], zone: ZoneInfo) -> date:
+    """The civil day that a composite belongs to: the one with the greater part of its water.
+
+    A tie goes to the earlier. Where no water is known to have passed, time decides instead.
+    """
+    first = day_of(window.start, zone)
+    days = [first + timedelta(days=n) for n in range((window.end - window.start).days + 2)]
+    parts = [_common(window, local_day(day, zone)) for day in days]
+    water = [volume_between(totals, part) if part else Fraction(0) for part in parts]
+    seconds = [
+        Fraction(to_us(part.end) - to_us(part.start)) if part else Fraction(0) for part in parts
+    ]
+    share = water if any(water) else seconds
+    return days[share.index(max(share))]
+
+
+def _common(one: Window, other: Window) -> Window | None:
+    start, end = max(one.start, other.start), min(one.end, other.end)
+    return Window(start=start, end=end) if start < end else None
+
+
+def composites(  # noqa: PLR0913 - what a sampler and its meter show
     windows: Sequence[Window],
     program: SamplerProgram,
     *,
@@ -79,12 +113,13 @@ def composites(
     total_unit: Unit = Unit.GAL,
     bottles: Series | None = None,
     cabinet: Series | None = None,
+    zone: ZoneInfo | None = None,
 ) -> tuple[Composite, ...]:
     """A composite for each window: a bottle's, a program's, or a civil day.
 
     aliquots: of ``pulses``; totals: steps of the totalizer, in ``total_unit``; bottles: the number
     of the one being filled; cabinet: the refrigerator's temperature in degC. None: the instrument
-    has no such entry. The volume is of the window, exactly.
+    has no such entry. The volume is of the window, exactly. zone: in which faults tell the time.
     Raises: UnitMismatch when ``total_unit`` is no volume.
     """
     factor = linear(total_unit, Unit.GAL)[0]
@@ -93,6 +128,7 @@ def composites(
             _Content(
                 window=window,
                 program=program,
+                zone=zone,
                 factor=factor,
                 aliquots=tuple(_belonging(aliquots, window, program)),
                 counted=_covered(aliquots, window),
@@ -111,6 +147,7 @@ class _Content:
 
     window: Window
     program: SamplerProgram
+    zone: ZoneInfo | None
     factor: Fraction
     aliquots: tuple[Step, ...]
     counted: Decimal  # share of the window that the aliquot count covers
@@ -148,6 +185,13 @@ class _Content:
             if aliquots > 0:
                 yield MissedPull(between=Window(start=start, end=end), aliquots=aliquots)
 
+    def at(self, instant: datetime) -> str:
+        """An instant for print: at the plant, where its zone is known."""
+        if self.zone is None:
+            return instant.isoformat()
+        there = instant.astimezone(self.zone)
+        return f"{there:%Y-%m-%d %H:%M:%S} {there.tzname()}"
+
     @property
     def warmest_deg_c(self) -> Decimal | None:
         if self.cabinet is None or not len(self.cabinet):
@@ -182,10 +226,11 @@ def _faults(content: _Content, due: Decimal | None, missed: Sequence[MissedPull]
     if content.counted < READ_SHARE:
         yield f"the aliquot count was read for {percent(content.counted)} of the time only"
     yield from (
-        f"the aliquot count {step.reason}, at {from_us(step.at_us).isoformat()}"
+        f"the aliquot count {step.reason}, at {content.at(from_us(step.at_us))}"
         for step in content.aliquots
         if step.kind is StepKind.SUSPECT
     )
+    yield from _total_faults(content)
     if due is None:
         yield "the total does not tell how much water passed"
     elif abs(taken - due) > max(Decimal(1), program.tolerance * due):
@@ -195,10 +240,18 @@ def _faults(content: _Content, due: Decimal | None, missed: Sequence[MissedPull]
         longest = max(missed, key=lambda pull: pull.aliquots)
         yield (
             f"{total} pulls missed, most of them between "
-            f"{longest.between.start.isoformat()} and {longest.between.end.isoformat()}"
+            f"{content.at(longest.between.start)} and {content.at(longest.between.end)}"
         )
     yield from _bottle_faults(content)
     yield from _cabinet_faults(content)
+
+
+def _total_faults(content: _Content) -> Iterator[str]:
+    """A total that fell and that nobody explained: what passed meanwhile is not certain."""
+    for step in content.totals:
+        if step.kind is StepKind.RESET or step.reason.startswith(WHY[Verdict.FALL]):
+            yield f"the total {step.reason}, at {content.at(from_us(step.at_us))}"
+            return
 
 
 def _bottle_faults(content: _Content) -> Iterator[str]:
