@@ -1,1 +1,1 @@
-"""Other people's pollers, each run as a script of its own beside ours in ``pretreat bench poll``."""
+"""Other people's pollers, each a script of its own, beside ours in ``pretreat bench poll``."""

@@ -2,8 +2,8 @@
 
 A script for an environment that has ``thingsboard-gateway``; it imports nothing of ours. Its first
 argument is JSON: ports, points ([type, address, registers] each), warm and seconds. It prints JSON:
-readings and cpu_seconds of the measured time. The connector keeps its own configuration, scheduling,
-requests and converter; storage and platform are replaced by a counter, in its favour.
+readings and cpu_seconds of the measured time. The connector keeps its own configuration,
+scheduling, requests and converter; storage and platform are replaced by a counter, in its favour.
 """
 
 from __future__ import annotations

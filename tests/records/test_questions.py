@@ -22,6 +22,7 @@ from ingest.poll import Watch
 from ingest.schedule import Round
 from tests.support.faulty import Asked, Scripted
 from tests.support.polling import PH, gateway_at, mapped, unit
+from tests.support.polling import watch as polling
 
 MAP = """name: acme
 vendor: Acme
@@ -195,7 +196,7 @@ def test_a_polled_gateway_is_asked_over_its_own_connection_between_two_rounds(kn
 
     async def run() -> tuple[int, object]:
         async with Scripted(instrument) as gateway:
-            watch = Watch(gateway_at(gateway.endpoint), [unit(1, mapped(PH))], readings.extend)
+            watch = polling(gateway.endpoint, [unit(1, mapped(PH))], readings.extend)
             rounds = [Round(interval=1000, slot=1000 * n, skipped=()) for n in range(1, 9)]
             asked = asyncio.create_task(
                 enquiry.answered(question(gateway.endpoint), Lines(watch), known)
@@ -216,7 +217,7 @@ def test_a_polled_gateway_is_asked_over_its_own_connection_between_two_rounds(kn
 def test_a_line_over_which_nothing_is_polled_is_given_back(known: Maps) -> None:
     async def run() -> bool:
         async with Scripted(instrument) as gateway:
-            watch = Watch(gateway_at(gateway.endpoint), [], lambda readings: None)
+            watch = polling(gateway.endpoint, [], lambda readings: None)
             await enquiry.answered(question(gateway.endpoint), Lines(watch), known)
             return watch.between.connected
 
