@@ -327,7 +327,7 @@ def test_a_remote_worker_sends_its_spool_over_http(town, tmp_path: Path) -> None
             )
             for s in range(100)
         ]
-        spool.put(many)
+        spool.put(batch.from_readings(many))
     serving = subprocess.Popen(
         command("serve", "--port", "0"), env=here, stdout=subprocess.PIPE, text=True
     )
