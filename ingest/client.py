@@ -116,7 +116,7 @@ class Link:
         self._timeouts = 0
         self._framer.start()
         self._free_at = max(self._free_at, time.monotonic() + self._pause)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RuntimeError):  # a peer that has closed again at once
             _tune(client, 2 * self._timeout)
 
     def _made(self) -> AsyncModbusTcpClient:
@@ -267,10 +267,18 @@ async def _answered(client: AsyncModbusTcpClient, unit: int, block: Block, deadl
     ctx.response_future = waiting = loop.create_future()
     timer = loop.call_later(deadline, _end, waiting)
     try:
-        ctx.pdu_send(request)
+        _send(client, request)
         await waiting
     finally:
         timer.cancel()
+
+
+def _send(client: AsyncModbusTcpClient, request: ModbusPDU) -> None:
+    """Send. Raises: ConnectionException where the peer closed and nobody was told yet."""
+    try:
+        client.ctx.pdu_send(request)
+    except (RuntimeError, OSError) as error:  # uvloop's word for a transport that is closed
+        raise ConnectionException(str(error)) from None
 
 
 def _end(waiting: asyncio.Future[ModbusPDU]) -> None:

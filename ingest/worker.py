@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from compliance.errors import SettingsError
+from compliance.model.reach import Reach
 from compliance.records import schema
 from compliance.records.engine import Unreachable, make_engine, opened, verify
 from compliance.settings import Settings
@@ -61,11 +62,13 @@ class Desk:
     """What a worker polls by: its office, what it last had, and the register maps.
 
     questions: those of people to instruments; a remote site takes none.
+    reach: how far those go.
     """
 
     office: Office
     kept: Kept
     maps: Maps
+    reach: Reach
     questions: enquiry.Desk | None = None
 
 
@@ -87,7 +90,13 @@ def run(settings: Settings, *, worker: str, remote: Remote | None = None) -> dic
         Spool(folder, worker=worker, now=lambda: datetime.now(UTC), quota=quota) as spool,
         _placed(settings, spool, remote, known) as (carrier, office, questions),
     ):
-        desk = Desk(office=office, kept=Kept(folder), maps=known, questions=questions)
+        desk = Desk(
+            office=office,
+            kept=Kept(folder),
+            maps=known,
+            reach=Reach.of(settings.field_places),
+            questions=questions,
+        )
         first = _first(desk)
         with _line(spool, carrier) as line:
             loop = uvloop.new_event_loop if sys.platform == "linux" else None
@@ -225,7 +234,10 @@ async def _serve(desk: Desk, line: Line, first: Holding) -> None:
         asyncio.create_task(_beat(shift, line, clerk)),
     ]
     if desk.questions is not None:
-        tasks.append(asyncio.create_task(enquiry.attend(desk.questions, shift, desk.maps)))
+        asking = enquiry.attend(
+            desk.questions, shift, desk.maps, reach=desk.reach, fault=clerk.fault
+        )
+        tasks.append(asyncio.create_task(asking))
     await stop.wait()
     for task in tasks:
         task.cancel()

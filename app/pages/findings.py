@@ -29,7 +29,7 @@ from compliance.records.scope import Scope
 router = APIRouter()
 
 AROUND = timedelta(hours=1)
-STATES = ("detected", "waiting", "opened", "explained", "joined")
+STATES = ("detected", "waiting", "opened", "explained", "joined", "withdrawn")
 
 
 @router.get("/detections")
@@ -37,7 +37,7 @@ def queue(
     request: Request,
     scope: Visible,
     db: Db,
-    state: Literal["", "detected", "waiting", "opened", "explained", "joined"] = "",
+    state: Literal["", "detected", "waiting", "opened", "explained", "joined", "withdrawn"] = "",
     before: Id | None = None,
 ) -> Response:
     """Detections, the newest event first."""
@@ -152,7 +152,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         if case.channel_id
         else None,
         "steps": casefile.timeline(db, f"detection:{case.id}"),
-        "decided": case.state in DECIDED,
+        "decided": case.is_withdrawn or case.state in DECIDED,
     }
 
 

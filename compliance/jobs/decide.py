@@ -33,6 +33,7 @@ def open_violation(
         check(
             Decision.OPEN,
             state=found["state"],
+            withdrawn=found["superseded_why"],
             viewer=viewer,
             reason=reason,
             city_id=found["city_id"],
@@ -115,6 +116,7 @@ def decide(
         check(
             decision,
             state=found["state"],
+            withdrawn=found["superseded_why"],
             viewer=viewer,
             reason=reason,
             city_id=found["city_id"],

@@ -233,9 +233,12 @@ def _interval(at_us: Times, cadence: Sequence[tuple[int, int]]) -> Times:
     return intervals
 
 
-def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[int, Latest]:
-    """The newest reading of each channel since an instant, and the newest that may be judged.
+def latest(
+    db: Connection, channels: Sequence[int], *, since: datetime, until: datetime
+) -> dict[int, Latest]:
+    """The newest reading of each channel in ``[since, until)``, and the newest that may be judged.
 
+    until: now, or a moment later: a reading dated in the future must not hide that none comes.
     A channel without any is left out. Words are not read (``words_at``). One LATERAL query: the
     newest row of each channel comes from its own end of the index, and where a declared window
     holds it, what may be judged is looked for before that window.
@@ -244,7 +247,7 @@ def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[
     wanted = ("read_at", "value", "quality", "offset_ms", "device_offset_ms")
     recent = (
         select(*(r.c[name] for name in wanted))
-        .where(r.c.channel_id == c.c.id, r.c.read_at >= since)
+        .where(r.c.channel_id == c.c.id, r.c.read_at >= since, r.c.read_at < until)
         .order_by(r.c.read_at.desc())
         .limit(1)
     )

@@ -268,3 +268,31 @@ def test_an_answer_that_came_in_time_counts_though_the_loop_was_busy_till_after(
         assert runner.run(busy()) == (712,)
     serving.join()
     listening.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a worker runs on uvloop there")
+def test_a_peer_that_accepts_and_closes_is_a_lost_connection() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for _ in range(20):
+            listening.accept()[0].close()
+
+    async def ask_on() -> set[type]:
+        link = Link(Endpoint(host="127.0.0.1", port=listening.getsockname()[1]), 0.3)
+        found = set()
+        for _ in range(20):
+            await link.connect()
+            await asyncio.sleep(0.001)  # the peer is first
+            with pytest.raises(errors.LinkError) as lost:
+                await link.read(1, block(1))
+            found.add(type(lost.value))
+            assert not link.connected
+        return found
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(ask_on()) == {errors.NotConnected}
+    serving.join()
+    listening.close()

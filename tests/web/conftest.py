@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from app.main import create_app
 from compliance.settings import Settings
 from tests.support.browsing import ARGUMENTS, CHROMIUM, WIDTHS
+from tests.support.commission import published
 from tests.support.town import PASSWORD, Town, build
 
 
@@ -26,10 +27,20 @@ def town(engine: Engine) -> Town:
 
 
 @pytest.fixture
+def page(town: Town) -> str:
+    """The page on which the town's first instrument is commissioned."""
+    return published(town)
+
+
+@pytest.fixture
 def settings() -> Settings:
     """Settings of a web process that may deliver to this machine."""
     return Settings.model_validate(
-        {"PRETREAT_BASE_URL": "http://testserver", "PRETREAT_WEBHOOK_ALLOW": "127.0.0.0/8"}
+        {
+            "PRETREAT_BASE_URL": "http://testserver",
+            "PRETREAT_WEBHOOK_ALLOW": "127.0.0.0/8",
+            "PRETREAT_FIELD_ALLOW": "127.0.0.0/8,10.0.0.0/8",
+        }
     )
 
 
