@@ -89,12 +89,13 @@ class Channel:
     """What is known of one channel.
 
     flagged: of the last day, by reason; doubted: spans of the week that screening flagged, newest
-    first; counts: since when.
+    first; counts: since when; ended_why: why it counts no more, empty where it counts or never did.
     """
 
     tile: Tile
     newest: Newest | None
     counts_since: datetime | None
+    ended_why: str
     day: Came
     week: Came
     in_windows: timedelta
@@ -190,6 +191,7 @@ class _Look:
         since, until = self.at - WEEK, self.at - ON_THE_WAY
         mine = tuple(w for w in self.declared if channel in w.channels and w.is_in_force)
         cadence = self._cadence(channel)
+        record = self._record(channel)
         week = hours.hours(self.db, channel, since=since, until=until)
         today = self.at - DAY
         last = hours.hours(self.db, channel, since=today, until=until)
@@ -200,7 +202,8 @@ class _Look:
         return Channel(
             tile=tile,
             newest=self._newest(tile),
-            counts_since=self._counts_since(channel),
+            counts_since=record.since if record and record.until is None else None,
+            ended_why=(record and record.ended_why) or "",
             day=_came(last, cadence, since_us=to_us(today), until_us=to_us(until)),
             week=_came(week, cadence, **span),
             in_windows=covered(mine, since=since, until=self.at),
@@ -239,9 +242,9 @@ class _Look:
             words=words or (),
         )
 
-    def _counts_since(self, channel: int) -> datetime | None:
-        spans = counting.records(self.db, [channel]).get(channel, ())
-        return next((one.since for one in spans if one.until is None), None)
+    def _record(self, channel: int) -> counting.Record | None:
+        """The span in which it counts, or counted last."""
+        return (counting.records(self.db, [channel]).get(channel) or (None,))[-1]
 
     def _holes(
         self, tile: Tile, noted: Sequence[Gap], mine: Sequence[Declared], *, since: int
@@ -290,8 +293,10 @@ def _came(
     since_us: int,
     until_us: int,
 ) -> Came:
+    judged = sum(one.judged for one in hours)
+    slots = completeness.due(cadence, since_us=since_us, until_us=until_us)
     return Came(
-        due=completeness.due(cadence, since_us=since_us, until_us=until_us),
-        judged=sum(one.judged for one in hours),
+        due=max(slots, judged),  # what came beside the grid was due too
+        judged=judged,
         stored=sum(one.stored for one in hours),
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import zip_longest
 
 from app.moments import ComesTwice, at_plant, past, typed
 from compliance.enforcing.decisions import SHORTEST_REASON
 from compliance.errors import InputError
 from compliance.jobs.determine import Paper, Wanted, check
-from compliance.model.calibrations import Standard, standard
+from compliance.model.calibrations import Standard, refusal, standard
 from compliance.model.determinations import Verdict
+from compliance.model.parameters import Parameter
 from compliance.model.windows import Declared, WindowKind
 from compliance.records.instruments import Instrument
 from compliance.records.places import Signal
@@ -20,6 +21,9 @@ from compliance.records.places import Signal
 LINES = 3
 """A calibration sheet offers so many lines: three buffers are usual."""
 MOST_LINES = 12
+LONGEST_NAME = 200
+LONGEST_WINDOW = timedelta(days=366)
+"""How long a window may last, and how far ahead it may begin: after that it is declared anew."""
 
 
 @dataclass(kw_only=True)
@@ -74,6 +78,8 @@ class WindowForm(_Form):
             until = self.instant("until", self.until, device.zone, fold=self.until_fold)
         if since is not None and until is not None and until <= since:
             self.faults["until"] = "It ends before it begins; write a later time, or leave it open."
+        if since is not None:
+            self._refuse_over_a_year(since, until, now=now)
         reason = self.reason.strip()
         if len(reason) < SHORTEST_REASON:
             self.faults["reason"] = (
@@ -91,6 +97,19 @@ class WindowForm(_Form):
             declared_by=by,
             declared_at=now,
         )
+
+    def _refuse_over_a_year(
+        self, since: datetime, until: datetime | None, *, now: datetime
+    ) -> None:
+        days = LONGEST_WINDOW.days
+        if since > now + LONGEST_WINDOW:
+            self.faults["since"] = (
+                f"It begins more than {days} days ahead; declare it nearer to it."
+            )
+        if until is not None and until - since > LONGEST_WINDOW:
+            self.faults["until"] = (
+                f"It lasts over {days} days; end it earlier, and declare the next."
+            )
 
     def _channels(self, device: Instrument, signals: Sequence[Signal]) -> tuple[int, ...]:
         if self.over == "point":
@@ -203,14 +222,14 @@ class CalibrationForm(_Form):
                 past(at, now=now)
             except InputError as error:
                 self.faults["when"] = str(error)
-        if not self.by.strip():
-            self.faults["by"] = "Write who calibrated it."
+        if not 0 < len(self.by.strip()) <= LONGEST_NAME:
+            self.faults["by"] = f"Write who calibrated it, in up to {LONGEST_NAME} letters."
         standards = self._standards()
+        if chosen is not None and (why := refusal(standards, Parameter(chosen.parameter))):
+            self.faults.setdefault("line-1", why)
         if self.faults or chosen is None or at is None:
             return None
-        return Sheet(
-            channel_id=chosen.channel_id, at=at, by=self.by.strip()[:200], standards=standards
-        )
+        return Sheet(channel_id=chosen.channel_id, at=at, by=self.by.strip(), standards=standards)
 
     def _standards(self) -> tuple[Standard, ...]:
         found = []

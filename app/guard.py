@@ -43,7 +43,7 @@ def pinned(url: str, allowed: Sequence[Network], *, seconds: float = LOOK_UP_SEC
     seconds: how long its name may take to be looked up. Raises: Refused with the reason.
     """
     parts = _parts(url)
-    answers = _resolve(parts, seconds)
+    answers = looked_up(str(parts.hostname), _port(parts), seconds=seconds)
     refused = [one for one in answers if not permitted(one, allowed)]
     if refused:
         raise Refused(f"{parts.hostname} leads to {refused[0]}, which is not a public address")
@@ -88,16 +88,19 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _resolve(parts: SplitResult, seconds: float) -> list[Address]:
-    """The addresses of a name. The system's look-up knows no deadline: a slow one is left alone."""
+def looked_up(name: str, port: int, *, seconds: float = LOOK_UP_SECONDS) -> list[Address]:
+    """The addresses of a name. The system's look-up knows no deadline: a slow one is left alone.
+
+    Raises: Refused.
+    """
     answer: SimpleQueue[list[Any] | None] = SimpleQueue()
-    Thread(target=_look_up, args=(parts.hostname, _port(parts), answer), daemon=True).start()
+    Thread(target=_look_up, args=(name, port, answer), daemon=True).start()
     try:
         found = answer.get(timeout=seconds)
     except Empty:
-        raise Refused(f"{parts.hostname} was not found within {seconds:.0f} s") from None
+        raise Refused(f"{name} was not found within {seconds:.0f} s") from None
     if not found:
-        raise Refused(f"{parts.hostname} has no address")
+        raise Refused(f"{name} has no address")
     return list(dict.fromkeys(ip_address(str(entry[4][0]).split("%")[0]) for entry in found))
 
 

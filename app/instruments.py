@@ -154,8 +154,12 @@ def present(tiles: Sequence[Tile], *, why: str, counted: set[int]) -> tuple[str,
     flagged = next((one for one in tiles if one.why), None)
     if flagged is not None:
         return "▲ Not reliable", f"{flagged.name.text}: {flagged.why}"
-    if any(one.signal.channel_id not in counted for one in tiles):
+    waits = [one.name.text for one in tiles if one.signal.channel_id not in counted]
+    if len(waits) == len(tiles):
         return "▲ Does not count yet", "it has not been compared with its display"
+    if waits:
+        names = " and ".join(waits)
+        return "▲ Partly counts", f"{names}: not compared with its display as it is read now"
     return "● Reading", why
 
 

@@ -11,14 +11,24 @@ from sqlalchemy import Connection
 from compliance.errors import InputError
 from compliance.jobs import comparing
 from compliance.model.commissioning import short
-from compliance.model.parameters import Parameter
+from compliance.model.parameters import UNIT_KIND, Parameter
 from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from compliance.model.sites import Channel
-from compliance.model.units import Unit
+from compliance.model.units import Unit, dimension
 from compliance.records import comparisons, counting, library, questions
 from compliance.records.library import Published
 from compliance.records.questions import Asks, Question
 from compliance.records.setting_up import SetUp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """What the form proposes for an entry, as text; no parameter and unit where nothing tells."""
+
+    parameter: str
+    unit: str
+    step: str
+
 
 FINEST = "0.01"
 """The step that is proposed where the map has none."""
@@ -92,7 +102,7 @@ def commissioning(db: Connection, of: SetUp) -> dict[str, Any]:
         "refusal": comparing.stands(db, of, compared) if found else "its map is not published",
         "parameters": tuple(Parameter),
         "units": tuple(Unit),
-        "finest": FINEST,
+        "proposed": {} if found is None else _proposed(found.map, of),
         "zone": of.zone,
     }
 
@@ -111,6 +121,34 @@ def _numbers(of: RegisterMap) -> tuple[Entry, ...]:
         for entry in of.entries.values()
         if entry.type is not RegisterType.STRING and entry.kind not in _NO_CHANNEL
     )
+
+
+def _proposed(by: RegisterMap, of: SetUp) -> dict[str, Proposed]:
+    """As each entry is read already, else what its name and unit say it is."""
+    read = {channel.entry: channel for channel in of.channels}
+    found = {}
+    for entry in _numbers(by):
+        channel = read.get(entry.name)
+        parameter, unit = _meant(entry)
+        step = FINEST if entry.resolution is None else f"{entry.resolution:f}"
+        found[entry.name] = Proposed(
+            parameter=channel.parameter.value if channel else parameter,
+            unit=channel.unit.value if channel else unit,
+            step=channel.resolution if channel else step,
+        )
+    return found
+
+
+def _meant(entry: Entry) -> tuple[str, str]:
+    """The parameter and unit that an entry has by its name, else by its unit; "" where neither."""
+    unit = "" if entry.unit is None else entry.unit.value
+    kind = "" if entry.unit is None else dimension(entry.unit)
+    fits = [one for one in Parameter if UNIT_KIND.get(one, "concentration") == kind]
+    words = f"_{entry.name}_"
+    named = [one for one in fits or Parameter if f"_{one.value}_" in words]
+    by_unit = [one for one in fits if one in UNIT_KIND]  # a concentration may be of anything
+    best = next(iter([*named, *by_unit]), None)
+    return "" if best is None else best.value, unit
 
 
 def _rows(

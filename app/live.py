@@ -139,7 +139,7 @@ def newest(engine: Engine, scope: Scope) -> list[dict[str, Any]]:
         signals = places.signals(db, scope)
         now = datetime.now(UTC)
         ids = [one.channel_id for one in signals]
-        latest = readings.latest(db, ids, since=now - NEWEST)
+        latest = readings.latest(db, ids, since=now - NEWEST, until=now + timedelta(seconds=1))
         declared = windows.by_channel(db, ids, since=now, until=now + timedelta(seconds=1))
     now = datetime.now(UTC)
     return [

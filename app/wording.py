@@ -73,14 +73,18 @@ def facts(case: Case | Screened) -> str:
 
 def is_running(case: Case | Screened) -> bool:
     """Whether it goes on: what has ended and may only be joined by another does not."""
-    return not case.settled and case.open_ended
+    return not case.settled and case.open_ended and not _is_withdrawn(case)
+
+
+def _is_withdrawn(case: Case | Screened) -> bool:
+    return isinstance(case, Case) and case.is_withdrawn
 
 
 def ending(case: Case | Screened) -> str:
     """How it ends, where that needs a word: not yet, not for good yet, or only as the record."""
     if is_running(case):
         return "still going on"
-    if case.settled:
+    if case.settled or _is_withdrawn(case):
         return "record ends (silence)" if case.open_ended else ""
     there = ZoneInfo(case.zone)
     ended, joins = (

@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from compliance.errors import SettingsError
 
 Network = IPv4Network | IPv6Network
+PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+"""Where instruments stand unless somebody says otherwise: RFC 1918 and RFC 4193, no loopback."""
 
 
 def default_home() -> Path:
@@ -33,6 +35,7 @@ class Settings(BaseSettings):
     smtp_url: str | None = Field(None, alias="PRETREAT_SMTP_URL")
     spool_bytes: int = Field(16 * 1024**3, alias="PRETREAT_SPOOL_BYTES", ge=256 * 1024)
     webhook_allow: tuple[str, ...] | str = Field((), alias="PRETREAT_WEBHOOK_ALLOW")
+    field_allow: tuple[str, ...] | str = Field(PRIVATE, alias="PRETREAT_FIELD_ALLOW")
 
     allow_sampler_enable: bool = Field(False, alias="PRETREAT_ALLOW_SAMPLER_ENABLE")
 
@@ -60,16 +63,36 @@ class Settings(BaseSettings):
     @field_validator("webhook_allow")
     @classmethod
     def _networks(cls, value: tuple[str, ...] | str) -> tuple[str, ...]:
-        parts = value.split(",") if isinstance(value, str) else value
-        names = tuple(part.strip() for part in parts if part.strip())
+        names = _parts(value)
         for name in names:
             ip_network(name)
         return names
+
+    @field_validator("field_allow")
+    @classmethod
+    def _places(cls, value: tuple[str, ...] | str) -> tuple[str, ...]:
+        names = _parts(value)
+        for name in names:
+            if not name.startswith("/"):
+                ip_network(name)
+            elif not name.startswith("/dev/") or ".." in name:
+                raise ValueError(f"names {name}; expected networks and folders under /dev")
+        return names
+
+    @property
+    def field_places(self) -> tuple[str, ...]:
+        """Where people's questions to instruments may go: networks, and folders of devices."""
+        return _parts(self.field_allow)
 
     @property
     def webhook_networks(self) -> tuple[Network, ...]:
         """Networks inside which webhooks may be delivered although they are not public."""
         return tuple(ip_network(name) for name in self.webhook_allow)
+
+
+def _parts(value: tuple[str, ...] | str) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def load() -> Settings:

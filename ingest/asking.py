@@ -28,6 +28,10 @@ HOLE_SECONDS = 300.0
 
 Answer = tuple[int, ...] | LinkError
 Answers = dict[str, Answer]
+"""By the name of each entry its words, or why there are none."""
+
+Came = list[tuple[Block, Answer]]
+"""What each request brought."""
 
 
 class Reader(Protocol):
@@ -47,36 +51,44 @@ class Asking:
 
     async def answers(self, link: Reader, entries: Sequence[Entry], *, now: float) -> Answers:
         """The words of each entry, or why there are none."""
-        answers: Answers = {}
-        asked = []
-        for entry in {entry.name: entry for entry in entries}.values():
-            error, until = self._holes.get(entry.name, (None, 0.0))
-            if error is not None and now < until:
-                answers[entry.name] = error
-            else:
-                asked.append(entry)
-        pending = list(plan_map(asked, self._map))
+        asked = {entry.name: entry for entry in entries}
+        closed = self.holes(now)
+        wanted = [entry for name, entry in asked.items() if name not in closed]
+        came = await self.came(link, plan_map(wanted, self._map), now=now)
+        return {**{n: closed[n] for n in asked if n in closed}, **by_entry(came)}
+
+    def holes(self, now: float) -> dict[str, LinkError]:
+        """The entries that are not to be asked for now, and why."""
+        if not self._holes:
+            return {}
+        self._holes = {n: hole for n, hole in self._holes.items() if now < hole[1]}
+        return {name: error for name, (error, _) in self._holes.items()}
+
+    async def came(self, link: Reader, blocks: Sequence[Block], *, now: float) -> Came:
+        """What each of some requests brought, or each part of one that had to be parted."""
+        came: Came = []
+        pending = list(blocks)
         may_sleep = self._may_sleep(now)
         while pending:
             block = pending.pop(0)
-            parts = self._parts(block, now)
+            parts = self._parts(block, now) if self._parted else (block,)
             if len(parts) > 1:
                 pending[:0] = parts
                 continue
             found = await self._read(link, block, now=now, wake=may_sleep)
             may_sleep = False
             if not isinstance(found, LinkError):
-                answers |= {e.name: block.words(e, found) for e in block.entries}
+                came.append((block, found))
                 self._heard = now
             elif self._is_to_part(block, found):
                 self._parted[_key(block)] = now + HOLE_SECONDS
                 pending.insert(0, block)
             else:
                 lost = [block, *pending] if is_away(found) else [block]
-                answers |= {e.name: found for b in lost for e in b.entries}
+                came.extend((each, found) for each in lost)
                 self._note_hole(block, found, now)
                 pending = [] if is_away(found) else pending
-        return answers
+        return came
 
     def _may_sleep(self, now: float) -> bool:
         """Whether the instrument may have fallen asleep since it was last heard."""
@@ -156,6 +168,15 @@ class Asking:
                 "register, so its words may be of two instants"
             )
         return tuple(word for one in words for word in one)
+
+
+def by_entry(came: Came) -> Answers:
+    """What requests brought of each entry that they asked for."""
+    return {
+        entry.name: said if isinstance(said, LinkError) else block.words(entry, said)
+        for block, said in came
+        for entry in block.entries
+    }
 
 
 def _key(block: Block) -> tuple[object, ...]:

@@ -29,6 +29,7 @@ ORDER = Order.CDAB
 SIZES = {"small": (1000, 3, 0.05), "full": (3000, 7, 0.3)}
 """Instruments, rounds and seconds of each round; the best round counts."""
 
+_TOTALS = "siemens-mag6000"
 _RESOLUTION = Decimal("0.01")
 _SPAN = (Decimal(0), Decimal(500))
 _TOLD = {"flow": Unit.GPM, "volume": Unit.GAL, "temperature": Unit.DEG_F, "length": Unit.FT}
@@ -55,28 +56,53 @@ def rows(size: str, names: Sequence[str] = ()) -> tuple[Row, ...]:
     """
     count, rounds, seconds = SIZES[size]
     maps = [library.load(name) for name in names or library.names()]
-    return tuple(_row(found, count, rounds, seconds) for found in maps if not found.base_open)
+    found = [_row(of, count, rounds, seconds) for of in maps if not of.base_open]
+    return (*found, *([] if names else [_digits_row(count, rounds, seconds)]))
 
 
 def _row(found: RegisterMap, count: int, rounds: int, seconds: float) -> Row:
     asked = [_asked(found, entry) for entry in found.entries.values() if _is_value(entry)]
     plan = decode_plan(found, asked)
-    words = _words(plan, count)
+    what = f"{found.name}: {len(asked)} entries of {count} instruments in one call"
+    return _timed(what, plan, _words(plan, count), rounds, seconds)
+
+
+def _digits_row(count: int, rounds: int, seconds: float) -> Row:
+    """The slowest there is: every float ends between two steps, in as many digits as fit."""
+    found = library.load(_TOTALS)
+    entries = [e for e in found.entries.values() if e.kind == Kind.TOTAL and _is_float32(e)]
+    plan = decode_plan(found, [_asked(found, entry) for entry in entries])
+    random = np.random.default_rng(1)
+    words = np.zeros((count, plan.width), np.uint16)
+    for entry in entries:
+        start = plan.starts[entry.name]
+        drawn = random.uniform(1e4, 1e6, count).astype(">f4").view(">u2").reshape(count, 2)
+        is_low_first = (entry.order or ORDER) is Order.CDAB
+        words[:, start : start + 2] = drawn[:, ::-1] if is_low_first else drawn
+    what = f"{found.name}: {len(entries)} float32 totals of every digit of {count} instruments"
+    return _timed(what, plan, words, rounds, seconds)
+
+
+def _is_float32(entry: Entry) -> bool:
+    return entry.type is RegisterType.FLOAT32
+
+
+def _timed(what: str, plan: DecodePlan, words: _Words, rounds: int, seconds: float) -> Row:
     check(plan, words)
-    values = count * len(asked)
-    few = words[: max(1, 2000 // len(asked))].tolist()
-    convert = [_converter(plan, each) for each in asked]
+    count, size = len(words), len(plan.wanted)
+    few = words[: max(1, 2000 // size)].tolist()
+    convert = [_converter(plan, each) for each in plan.wanted]
     ours, theirs = _best(
         (lambda: decode_many(plan, words), lambda: [c(device) for device in few for c in convert]),
         rounds=rounds,
         seconds=seconds,
     )
     return Row(
-        what=f"{found.name}: {len(asked)} entries of {count} instruments in one call",
-        figure=values / ours,
+        what=what,
+        figure=count * size / ours,
         unit="values/s",
         against="pymodbus convert_from_registers, once for each entry",
-        against_figure=len(few) * len(convert) / theirs,
+        against_figure=len(few) * size / theirs,
     )
 
 

@@ -2,8 +2,8 @@
 
 pymodbus hands on answers with another function code or too few registers, throws a long answer away
 together with a late one, and tells nobody when the peer closes under a request. Every answer is
-therefore cut and checked here, byte for byte; pymodbus opens, builds the request and waits. There
-is no automatic reconnect and no retry: whoever owns the link decides.
+therefore cut and checked here, byte for byte; pymodbus opens, builds the request and sends it, and
+the wait is ours. There is no automatic reconnect and no retry: whoever owns the link decides.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import socket
 import time
 from functools import partial
 from types import TracebackType
+from typing import cast
 
-from pymodbus import ModbusException
 from pymodbus.client import AsyncModbusTcpClient
 from pymodbus.exceptions import ConnectionException
 from pymodbus.pdu import ModbusPDU
+from pymodbus.pdu.bit_message import ReadCoilsRequest, ReadDiscreteInputsRequest
+from pymodbus.pdu.register_message import ReadHoldingRegistersRequest, ReadInputRegistersRequest
 
 from compliance.model.endpoints import Endpoint, Transport
 from compliance.model.register_map import Table
@@ -37,11 +39,11 @@ _FOR_EVER = 3600.0  # pymodbus's own timeout: ours comes first
 _QUIET_CHARACTERS = 4  # between the frames of a serial line; the specification says 3.5
 _QUIET_SECONDS = 0.005  # at least, where answers do not say what they answer: a second copy shows
 _FRAME_CHARACTERS = 16  # of a request with the head of its answer
-_REQUEST = {
-    Table.COIL: "read_coils",
-    Table.DISCRETE: "read_discrete_inputs",
-    Table.HOLDING: "read_holding_registers",
-    Table.INPUT: "read_input_registers",
+_REQUEST: dict[Table, type[ModbusPDU]] = {
+    Table.COIL: ReadCoilsRequest,
+    Table.DISCRETE: ReadDiscreteInputsRequest,
+    Table.HOLDING: ReadHoldingRegistersRequest,
+    Table.INPUT: ReadInputRegistersRequest,
 }
 _PLAIN = Wire()
 
@@ -114,8 +116,8 @@ class Link:
         self._timeouts = 0
         self._framer.start()
         self._free_at = max(self._free_at, time.monotonic() + self._pause)
-        with contextlib.suppress(OSError):
-            _keep_alive(client, 2 * self._timeout)
+        with contextlib.suppress(OSError, RuntimeError):  # a peer that has closed again at once
+            _tune(client, 2 * self._timeout)
 
     def _made(self) -> AsyncModbusTcpClient:
         client = AsyncModbusTcpClient(
@@ -174,7 +176,9 @@ class Link:
     async def _wait_until_free(self) -> None:
         """Keep the pause; a line on which an answer came unasked is left alone for a while."""
         for _ in range(2):
-            await asyncio.sleep(max(0.0, self._free_at - time.monotonic()))
+            wait = self._free_at - time.monotonic()
+            if wait > 0 or not self.endpoint.tagged:  # what came unasked must show
+                await asyncio.sleep(max(0.0, wait))
             if self.endpoint.tagged or not self._framer.stray():
                 break
             self._give_up(self._timeout)
@@ -188,8 +192,7 @@ class Link:
         where = f"unit {question.unit} at {self.where}"
         self._framer.ask(question)
         try:
-            async with asyncio.timeout(deadline):
-                await _ask(client, question.unit, block)
+            await _answered(client, question.unit, block, deadline)
         except TimeoutError:
             raise self._silence(where, question, deadline) from None
         except ConnectionException:
@@ -198,10 +201,9 @@ class Link:
         except asyncio.CancelledError:
             self.close()  # its answer may still come
             raise
-        except ModbusException as error:
-            raise BadReply(f"{where}: {error}") from None
         finally:
-            self._free_at = max(self._free_at, time.monotonic() + self._pause)
+            if self._pause:
+                self._free_at = max(self._free_at, time.monotonic() + self._pause)
             self._framer.asking = False
         self._timeouts = 0
         return self._answer(where, question, deadline)
@@ -254,17 +256,44 @@ class Link:
             waiting.set_exception(ConnectionException("the peer closed the connection"))
 
 
-async def _ask(client: AsyncModbusTcpClient, unit: int, block: Block) -> ModbusPDU:
-    read = getattr(client, _REQUEST[block.table])
-    answer: ModbusPDU = await read(block.address, count=block.count, device_id=unit)
-    return answer
+async def _answered(client: AsyncModbusTcpClient, unit: int, block: Block, deadline: float) -> None:
+    """Send a request and wait for what the framer takes as its answer.
+
+    Raises: TimeoutError, ConnectionException when the peer closes.
+    """
+    ctx, loop = client.ctx, asyncio.get_running_loop()
+    request = _REQUEST[block.table](address=block.address, count=block.count, dev_id=unit)
+    request.transaction_id = ctx.getNextTID()
+    ctx.response_future = waiting = loop.create_future()
+    timer = loop.call_later(deadline, _end, waiting)
+    try:
+        _send(client, request)
+        await waiting
+    finally:
+        timer.cancel()
 
 
-def _keep_alive(client: AsyncModbusTcpClient, seconds: float) -> None:
-    """Have the kernel drop a socket whose peer is gone, also between two requests."""
+def _send(client: AsyncModbusTcpClient, request: ModbusPDU) -> None:
+    """Send. Raises: ConnectionException where the peer closed and nobody was told yet."""
+    try:
+        client.ctx.pdu_send(request)
+    except (RuntimeError, OSError) as error:  # uvloop's word for a transport that is closed
+        raise ConnectionException(str(error)) from None
+
+
+def _end(waiting: asyncio.Future[ModbusPDU]) -> None:
+    """Its time is over."""
+    if not waiting.done():
+        waiting.set_exception(TimeoutError())
+
+
+def _tune(client: AsyncModbusTcpClient, seconds: float) -> None:
+    """Send at once, not when the loop is next idle, and have the kernel drop a socket whose peer is
+    gone, also between two requests."""
     opened = client.ctx.transport.get_extra_info("socket")
     if opened is None:
         return
+    cast("asyncio.WriteTransport", client.ctx.transport).set_write_buffer_limits(high=0)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     options = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
     options["TCP_USER_TIMEOUT"] = max(1000, int(seconds * 1000))

@@ -112,14 +112,23 @@ async def scan(link: Line, units: Iterable[int]) -> tuple[tuple[int, str], ...]:
 
 
 async def _probe(link: Line, unit: int) -> str | None:
-    if not link.connected:
-        await link.connect()
     try:
-        words = await link.read(unit, Block(table=Table.HOLDING, address=0, count=1, entries=()))
+        try:
+            words = await _register_0(link, unit)
+        except NotConnected:  # some gateways close after each answer
+            words = await _register_0(link, unit)
     except Refused as error:
         return None if error.code in UNIT_DOWN else str(error)
     except (NoAnswer, NotConnected):
+        if not link.connected:
+            await link.connect()  # one that is gone altogether is told as such
         return None
     except LinkError as error:
         return str(error)
     return f"holding register 0 is {words[0]}"
+
+
+async def _register_0(link: Line, unit: int) -> tuple[int, ...]:
+    if not link.connected:
+        await link.connect()
+    return await link.read(unit, Block(table=Table.HOLDING, address=0, count=1, entries=()))

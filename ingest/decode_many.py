@@ -18,7 +18,7 @@ from compliance.model.register_map import Entry, RegisterMap, RegisterType
 from ingest.columns import Floats, Group, Places, group, key
 from ingest.decode import Decoded, as_float, status_quality
 from ingest.linked import Wanted, Words, decode_linked, scaling
-from ingest.plan import Block, plan_map
+from ingest.plan import Block, apart, plan_map
 from ingest.rows import decoded
 
 Qualities = NDArray[np.int16]
@@ -64,10 +64,21 @@ class DecodePlan:
         return sum(block.answer_words for block in self.blocks)
 
 
-def decode_plan(of: RegisterMap, wanted: Sequence[Wanted]) -> DecodePlan:
-    """The plan for instruments of one map that want the same of it."""
+def decode_plan(
+    of: RegisterMap,
+    wanted: Sequence[Wanted],
+    *,
+    beside: Sequence[Entry] = (),
+    is_apart: bool = False,
+) -> DecodePlan:
+    """The plan for instruments of one map that want the same of it.
+
+    beside: entries that are read along and have no value. is_apart: each entry is a block by
+    itself, for words of which some did not come.
+    """
     entries = {entry.name: entry for each in wanted for entry in each.entries}
-    blocks = plan_map(entries.values(), of)
+    entries |= {entry.name: entry for entry in beside}
+    blocks = apart(entries.values()) if is_apart else plan_map(entries.values(), of)
     starts: dict[str, int] = {}
     owner: dict[str, int] = {}
     row = 0

@@ -24,6 +24,9 @@ _SHORTEST = 5  # bytes of an exception; fewer are noise of a line that turns rou
 _TRANSACTIONS = 65_000  # pymodbus counts to here and begins again
 
 
+_UNUSED = DecodePDU(False)  # what pymodbus would make of an answer
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What an answer must fit.
@@ -51,7 +54,7 @@ class Checked(FramerBase):
     tagged: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        super().__init__(DecodePDU(False))
+        super().__init__(_UNUSED)
         self.late = self.foreign = 0
         self.asking = False
         self.start()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compliance.errors import ComplianceError, InputError
+from compliance.errors import InputError
 from compliance.model.register_map import RegisterMap
 from compliance.records import plans as plans_as_json
 from compliance.records.sites import GatewayPlan
@@ -78,11 +78,9 @@ class Maps:
             return repr([(name, stat.st_mtime_ns, stat.st_size) for name, stat in stats])
         return ""
 
-    def all(self) -> Iterator[RegisterMap]:
-        """Every map that can be used, by name."""
-        for name in library.names(self._home):
-            with suppress(ComplianceError):
-                yield self[name]
+    def names(self) -> tuple[str, ...]:
+        """The names of all maps, usable or not."""
+        return library.names(self._home)
 
     def newest(self, name: str) -> RegisterMap:
         """A map as its file is now. Raises: RuleError, InputError or NotFound."""

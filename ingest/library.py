@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from importlib.resources import files
+from math import inf
 from pathlib import Path
 
 import yaml
@@ -12,6 +13,12 @@ from compliance.errors import NotFound, RuleError
 from compliance.model.register_map import RegisterMap, inherited, register_map
 
 PACKAGED = Path(str(files("ingest"))) / "maps"
+
+MOST_BYTES = 256 * 1024
+DEEPEST = 12
+"""Lists and mappings in one another; a map needs five."""
+MOST_NODES = 50_000
+"""Values that a file stands for, aliases written out."""
 
 
 class _Strict(yaml.CSafeLoader):
@@ -47,16 +54,53 @@ def read_yaml(path: Path) -> Mapping[str, object]:
     Raises: RuleError naming file, line and repair.
     """
     try:
-        document = yaml.load(path.read_text("utf-8"), Loader=_Strict)  # noqa: S506
+        document = yaml.load(_modest(path), Loader=_Strict)  # noqa: S506
     except OSError as error:
         raise RuleError(f"{path} cannot be read ({error.strerror}); check its name") from None
     except UnicodeDecodeError:
         raise RuleError(f"{path} is no UTF-8 text; expected a YAML file") from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise RuleError(f"{path} is no usable YAML: {_where(error)}; correct it there") from None
+    if _weight(document, {}) > MOST_NODES:
+        raise RuleError(f"{path} stands for more than {MOST_NODES} values; write out its aliases")
     if not isinstance(document, dict):
         raise RuleError(f"{path} holds no mapping; expected a file like those of the package")
     return document
+
+
+def _modest(path: Path) -> str:
+    """A file's text. Raises: OSError; UnicodeDecodeError; RuleError for one that is no map's size.
+
+    Its depth is looked at before anything is built.
+    """
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise RuleError(
+            f"{path} has more than {MOST_BYTES // 1024} KB; expected a register map, of some ten KB"
+        )
+    text = content.decode("utf-8")
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise RuleError(
+                f"{path} nests deeper than {DEEPEST} levels; expected a file like those of the "
+                "package"
+            )
+    return text
+
+
+def _weight(node: object, known: dict[int, float]) -> float:
+    """How many values a document stands for; without end where it holds itself."""
+    if not isinstance(node, dict | list):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = inf
+        inner = node.values() if isinstance(node, dict) else node
+        known[id(node)] = 1 + sum(_weight(one, known) for one in inner)
+    return known[id(node)]
 
 
 def _where(error: Exception) -> str:
@@ -71,7 +115,11 @@ def load_file(path: Path, home: Path | None = None) -> RegisterMap:
     home: whose maps it may inherit from, beside the package's.
     Raises: RuleError in one sentence.
     """
-    found = register_map(_document(path, home, ()), file=path.name)
+    try:
+        found = register_map(_document(path, home, ()), file=path.name)
+    except (RecursionError, ArithmeticError, ValueError, TypeError) as error:
+        what = str(error).splitlines()[0][:100] if str(error) else type(error).__name__
+        raise RuleError(f"{path.name} is no usable register map: {what}; correct it") from None
     if found.name != path.stem:
         raise RuleError(f"{path.name}: name is {found.name!r}; expected {path.stem!r}, as the file")
     return found

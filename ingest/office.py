@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 import structlog
@@ -26,6 +26,9 @@ RENEWED_SECONDS = leases.TTL.total_seconds() / 6
 """A third of the time to live would do; the other half finds what a dead worker left sooner."""
 LOOKED_EVERY = 2
 """At each so manieth renewal it is looked whether the configuration has changed."""
+PUBLISHED_SECONDS = 0.5
+"""For so long at each renewal maps are published; the rest waits for the next."""
+TOLD_AGAIN = timedelta(days=1)
 AWAY = (SQLAlchemyError, StorageError, OSError)
 """What is raised while a database or a server is away."""
 log = structlog.get_logger("ingest")
@@ -61,6 +64,8 @@ class DatabaseOffice:
         self._process = f"ingest {worker}"
         self._seen: tuple[frozenset[int], str] | None = None
         self._published: str | None = None
+        self._to_publish: list[str] = []
+        self.unusable: dict[str, str] = {}
         self._renewals = 0
         self._said = ""
 
@@ -69,11 +74,12 @@ class DatabaseOffice:
         with self._engine.begin() as db:
             share = leases.renew(db, self._worker, spool=self._spool)
             mark = self._mark(db)
-            if (share.gateways, mark) == self._seen and not share.surplus:
-                return None
-            holding = self._holding(db, share)
-        self._seen = (share.gateways, mark)
-        self._say(share)
+            same = (share.gateways, mark) == self._seen and not share.surplus
+            holding = None if same else self._holding(db, share)
+        if holding is not None:
+            self._seen = (share.gateways, mark)
+            self._say(share)
+        self._publish_on()
         return holding
 
     def _mark(self, db: Connection) -> str:
@@ -91,22 +97,42 @@ class DatabaseOffice:
         return Holding(plans=plans, claimed=share.claimed, surplus=share.surplus, last=last)
 
     def _publish(self, db: Connection, plans: Collection[GatewayPlan]) -> None:
-        """Publish the maps in use, and once, and after a change, all that there are to choose."""
+        """Publish the maps in use; those to choose follow, once and after each change of a file."""
         mark = self._maps.mark()
-        names = map_names(plans)
-        if mark != self._published:
-            names = tuple(each.name for each in self._maps.all())
-        for name in names:
+        for name in map_names(plans):
             with suppress(ComplianceError):  # told where its gateway cannot be polled
-                found = self._maps[name]
-                maps.publish(
-                    db,
-                    name=name,
-                    sha256=maps.sha256(found),
-                    content=maps.content(found),
-                    published_by=self._worker,
-                )
-        self._published = mark
+                self._publish_one(db, name)
+        if mark != self._published:
+            self._to_publish, self._published = list(self._maps.names()), mark
+            self.unusable = {}
+
+    def _publish_on(self) -> None:
+        """Publish more of the maps to choose, for a moment: signs of life go before them."""
+        until = time.monotonic() + PUBLISHED_SECONDS
+        while self._to_publish:
+            self._publish_next(self._to_publish[0])
+            del self._to_publish[0]
+            if time.monotonic() >= until:
+                break
+
+    def _publish_next(self, name: str) -> None:
+        with self._engine.begin() as db:
+            try:
+                self._publish_one(db, name)
+            except ComplianceError as error:
+                self.unusable = {**self.unusable, name: str(error)}
+                what = f"register map {name} cannot be used: {error}"
+                health.fault_once(db, self._process, what, within=TOLD_AGAIN)
+
+    def _publish_one(self, db: Connection, name: str) -> None:
+        found = self._maps[name]
+        maps.publish(
+            db,
+            name=name,
+            sha256=maps.sha256(found),
+            content=maps.content(found),
+            published_by=self._worker,
+        )
 
     def _say(self, share: leases.Share) -> None:
         """Log what there is to poll, when it is another than before."""
@@ -127,7 +153,7 @@ class DatabaseOffice:
     def beat(self, detail: Mapping[str, Any]) -> None:
         """Say how the worker is."""
         with self._engine.begin() as db:
-            health.beat(db, self._process, detail)
+            health.beat(db, self._process, {**detail, health.UNUSABLE_MAPS: self.unusable})
 
     def fault(self, what: str) -> None:
         """Write down what should not have happened."""

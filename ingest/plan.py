@@ -71,6 +71,11 @@ def plan(
     return _plan(entries, Size(most=min(max_registers or MOST_REGISTERS, MOST_REGISTERS)))
 
 
+def apart(entries: Iterable[Entry]) -> tuple[Block, ...]:
+    """Each entry by itself, with no register more than it has."""
+    return _plan(entries, Size(one_entry=True))
+
+
 def _plan(entries: Iterable[Entry], size: Size) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for entry in sorted(entries, key=lambda entry: (entry.table, entry.address)):

@@ -7,20 +7,18 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from compliance.errors import StorageError
 from compliance.model.endpoints import endpoint
-from compliance.model.periods import from_us
-from compliance.model.readings import Quality, Reading
+from compliance.model.readings import Quality
 from compliance.model.sites import Gateway
 from ingest.between import Between
 from ingest.client import Link
 from ingest.connection import Away, Connection
-from ingest.errors import LinkError, Refused, is_away
+from ingest.errors import LinkError, Refused
+from ingest.gather import Gather
 from ingest.own_clock import Clock, OwnClock
 from ingest.schedule import Round, Schedule
-from ingest.unit import Unit
-
-Sink = Callable[[Sequence[Reading]], None]
+from ingest.tick import Blank
+from ingest.unit import Ask, Said, Unit
 
 RECONNECT_SECONDS = (0.5, 5.0)
 """The longest wait between two attempts to connect: the shortest interval, within these."""
@@ -34,8 +32,8 @@ log = structlog.get_logger("ingest")
 class Watch:
     """What is known of one gateway between its rounds.
 
-    sink: takes readings, raises StorageError when it cannot. notice: told of what happened once,
-    such as a clock that was set. A unit that does not answer is asked last and more and more
+    gather: takes what comes and makes readings of it. notice: told of what happened once, such as
+    a clock that was set. A unit that does not answer is asked last and more and more
     rarely, so that it costs the others nothing; its slots are flagged all the same. Nothing is
     logged but a turn of state.
     Raises: InputError for a gateway whose transport cannot be meant.
@@ -45,13 +43,13 @@ class Watch:
         self,
         gateway: Gateway,
         units: Sequence[Unit],
-        sink: Sink,
+        gather: Gather,
         *,
         clock: Clock | None = None,
         notice: Callable[[str], None] = lambda what: None,
     ) -> None:
-        self.gateway, self._sink, self._notice = gateway, sink, notice
-        self.intervals = sorted({s.channel.interval_ms for u in units for s in u.signals})
+        self.gateway, self._gather, self._notice = gateway, gather, notice
+        self.intervals = sorted({interval for unit in units for interval in unit.asks})
         self._clock = clock or OwnClock()
         self._place = endpoint(gateway.host, gateway.port, gateway.transport)
         self._line = self._connection(units)
@@ -78,7 +76,8 @@ class Watch:
     @property
     def faults(self) -> dict[str, str]:
         """What does not work at the moment, and why."""
-        return {what: state for what, state in self._states.items() if state}
+        found = {what: state for what, state in self._states.items() if state}
+        return found | ({"spool": self._gather.state} if self._gather.state else {})
 
     @property
     def thrown_away(self) -> dict[str, int]:
@@ -88,8 +87,9 @@ class Watch:
         return {name: count for name, count in counts.items() if count}
 
     def close(self) -> None:
-        """Give the line back."""
+        """Give the line back; what came over it is handed on."""
         self._line.close()
+        self._gather.flush()
 
     async def run(self) -> None:
         """Poll until cancelled; started again, it goes on where it was."""
@@ -100,6 +100,7 @@ class Watch:
         schedule = self._schedule
         try:
             while schedule is not None:
+                _heed_cancellation()
                 wait = (schedule.next_at() - clock.now().wall) / 1000
                 await clock.sleep(min(max(0.0, wait), LOOK_SECONDS))
                 rounds = schedule.due(clock.now())
@@ -121,30 +122,35 @@ class Watch:
 
     async def _round(self, due: Round) -> None:
         for slot in due.skipped:
-            self._deliver(self._unread(due.interval, slot))
+            self._note_unread(due.interval, slot)
         self._probed = self._answered = self._away_probed = False
-        for unit in sorted(self._units, key=lambda u: self._away[u.id].failures):
-            await self._ask(unit, due)
+        for unit in self._in_order():
+            ask = unit.asks.get(due.interval)
+            if ask is not None:
+                await self._ask(unit, ask, due)
         if self._probed and not self._answered:
             self._line.close()  # nobody behind it spoke: it may be half-open
 
-    async def _ask(self, unit: Unit, due: Round) -> None:
-        signals = [s for s in unit.signals if s.channel.interval_ms == due.interval]
-        if not signals:
-            return
-        slot = from_us(due.slot * 1000)
-        offset_ms = min(max(0, self._clock.now().steady - due.steady), 2**31 - 1)
+    def _in_order(self) -> Sequence[Unit]:
+        away = self._away
+        if not any(each.failures for each in away.values()):
+            return self._units
+        return sorted(self._units, key=lambda unit: away[unit.id].failures)
+
+    async def _ask(self, unit: Unit, ask: Ask, due: Round) -> None:
+        clock = self._clock.now()
+        slot_us = due.slot * 1000
+        offset_ms = min(max(0, clock.steady - due.steady), 2**31 - 1)
         error = self._left_alone(unit) or await self._line.ready()
         if error is not None:
-            self._deliver([s.gap(slot, error.quality, offset_ms=offset_ms) for s in signals])
+            self._gather.blank(Blank(ask.ids, slot_us, offset_ms, error.quality))
             return
         self._away_probed |= self._away[unit.id].failures > 0
         self._probed = True
-        now = self._steady()
-        answers = await unit.answers(self._line, signals, now=now)
-        readings = unit.readings(signals, answers, slot=slot, offset_ms=offset_ms, now=now)
-        self._learn(unit, list(answers.values()), due.interval)
-        self._deliver(readings)
+        now = clock.steady / 1000
+        said = await unit.round(self._line, ask, slot_us=slot_us, offset_ms=offset_ms, now=now)
+        self._gather.row(ask.alike, said.row)
+        self._learn(unit, said, due.interval)
 
     def _left_alone(self, unit: Unit) -> LinkError | None:
         """Why a unit is not asked now: it did not answer of late, and the others come first.
@@ -162,35 +168,25 @@ class Watch:
             return away.error if self._probed else None
         return away.waiting()
 
-    def _learn(self, unit: Unit, answers: Sequence[object], interval_ms: int) -> None:
-        errors = [answer for answer in answers if isinstance(answer, LinkError)]
-        silent = next((error for error in errors if is_away(error)), None)
-        if silent is None:
+    def _learn(self, unit: Unit, said: Said, interval_ms: int) -> None:
+        if said.silent is None:
             self._away[unit.id].answered()
         else:
-            self._away[unit.id].failed(silent, first=interval_ms / 1000, most=UNIT_AWAY_SECONDS)
-        self._answered |= silent is None or len(errors) < len(answers)
-        what = f"unit {unit.id}"
-        if errors:
-            self._turn(what, str(errors[0]), kind=_kind(errors[0]))
+            self._away[unit.id].failed(
+                said.silent, first=interval_ms / 1000, most=UNIT_AWAY_SECONDS
+            )
+        self._answered |= said.silent is None or said.is_heard
+        if said.errors:
+            self._turn(unit.name, str(said.errors[0]), kind=_kind(said.errors[0]))
         else:
-            self._turn(what, f"its values are old: {unit.stale}" if unit.stale else unit.undecoded)
+            self._turn(
+                unit.name, f"its values are old: {unit.stale}" if unit.stale else unit.undecoded
+            )
 
-    def _unread(self, interval: int, slot: int) -> list[Reading]:
-        return [
-            signal.gap(from_us(slot * 1000), Quality.NOT_READ)
-            for unit in self._units
-            for signal in unit.signals
-            if signal.channel.interval_ms == interval
-        ]
-
-    def _deliver(self, readings: Sequence[Reading]) -> None:
-        try:
-            self._sink(readings)
-        except StorageError as error:
-            self._turn("spool", str(error))
-        else:
-            self._turn("spool", "")
+    def _note_unread(self, interval: int, slot: int) -> None:
+        for unit in self._units:
+            if (ask := unit.asks.get(interval)) is not None:
+                self._gather.blank(Blank(ask.ids, slot * 1000, 0, Quality.NOT_READ))
 
     def _clock_was_set(self, stepped_ms: int) -> None:
         """Say so, and for a while show it."""
@@ -212,6 +208,17 @@ class Watch:
 
     def _steady(self) -> float:
         return self._clock.now().steady / 1000
+
+
+def _heed_cancellation() -> None:
+    """End a task that was asked to, though a wait below let the request pass.
+
+    Up to Python 3.11 ``asyncio.wait_for`` does, where what it waits for is there just then.
+    Raises: CancelledError.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def _kind(error: LinkError) -> str:

@@ -7,15 +7,17 @@ minute, from 95 % none; at 100 % the spool takes no more. What is left out is to
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+import numpy as np
+
 from compliance.model.gaps import SPARED, THINNED, Gap
 from compliance.model.parameters import Parameter
-from compliance.model.periods import to_us
-from compliance.model.readings import Reading
+from compliance.model.readings import Flags
+from compliance.records.batch import ReadingBatch
 
 RESERVE_BYTES = 1024**3
 SMALL_DISK = 10
@@ -88,35 +90,39 @@ class Thinner:
         self._channels: set[int] = set()
         self._until: int | None = None
 
-    def sift(self, readings: Sequence[Reading], level: Level) -> tuple[list[Reading], Gap | None]:
+    def sift(self, readings: ReadingBatch, level: Level) -> tuple[ReadingBatch, Gap | None]:
         """What is kept, and the gap that says what is not."""
         if level < Level.THIN:
             self._kept, self._channels, self._until = {}, set(), None
-            return list(readings), None
-        kept: list[Reading] = []
-        left_out: list[Reading] = []
-        for reading in readings:
-            (kept if self._keeps(reading, level) else left_out).append(reading)
-        if not left_out:
-            return kept, None
-        self._channels |= {reading.channel_id for reading in left_out}
-        slots = [to_us(reading.read_at) for reading in left_out]
-        since = min(slots) if self._until is None else min(self._until, *slots)
-        self._until = max(slots) + 1
+            return readings, None
+        keeps = self._keeps(readings, level)
+        if keeps.all():
+            return readings, None
+        left_out = readings.part(~keeps)
+        self._channels |= set(left_out.channel_id.tolist())
+        since = int(left_out.at_us.min())
+        if self._until is not None:
+            since = min(self._until, since)
+        self._until = int(left_out.at_us.max()) + 1
         gap = Gap(
             channels=tuple(sorted(self._channels)),
             since_us=since,
             until_us=self._until,
             cause=THINNED if level < Level.SPARE else SPARED,
         )
-        return kept, gap
+        return readings.part(keeps), gap
 
-    def _keeps(self, reading: Reading, level: Level) -> bool:
-        channel = reading.channel_id
-        if channel not in self.diagnostic:
-            return True
-        minute = to_us(reading.read_at) // MINUTE_US
-        if level >= Level.SPARE or minute <= self._kept.get(channel, -1):
-            return False
-        self._kept[channel] = minute
-        return True
+    def _keeps(self, readings: ReadingBatch, level: Level) -> Flags:
+        """Which readings are kept: of a diagnostic channel the first of each minute, or none."""
+        keeps: Flags = ~np.isin(readings.channel_id, list(self.diagnostic))
+        if level >= Level.SPARE:
+            return keeps
+        at = np.flatnonzero(~keeps)
+        channels, minutes = readings.channel_id[at], readings.at_us[at] // MINUTE_US
+        for place, channel, minute in zip(
+            at.tolist(), channels.tolist(), minutes.tolist(), strict=True
+        ):
+            if minute > self._kept.get(channel, -1):
+                self._kept[channel] = minute
+                keeps[place] = True
+        return keeps

@@ -134,9 +134,10 @@ def find(name: str) -> Path:
     return packaged if packaged.exists() else Path(name)
 
 
-def load(path: Path) -> Scenario:
+def load(path: Path, home: Path | None = None) -> Scenario:
     """The scenario in a file.
 
+    home: whose register maps it may name, beside the package's.
     Raises: RuleError in one sentence for the first thing that cannot be meant.
     """
     top = Fields(place=path.name, content=library.read_yaml(path))
@@ -146,7 +147,9 @@ def load(path: Path) -> Scenario:
     except (ZoneInfoNotFoundError, ValueError):
         raise top.fault("zone", "a time zone such as America/Chicago") from None
     seed = top.whole("seed", low=0, high=2**31)
-    manholes = tuple(_manhole(item, seed=seed, zone=zone) for item in children(top, "manholes"))
+    manholes = tuple(
+        _manhole(item, seed=seed, zone=zone, home=home) for item in children(top, "manholes")
+    )
     known = {manhole.point: manhole for manhole in manholes}
     cues = [
         _cue(item, known)
@@ -184,7 +187,7 @@ def _number(of: Fields, key: str, default: Decimal | None = None) -> Decimal:
     return number
 
 
-def _manhole(of: Fields, *, seed: int, zone: ZoneInfo) -> Manhole:
+def _manhole(of: Fields, *, seed: int, zone: ZoneInfo, home: Path | None) -> Manhole:
     of.expect_only(
         ("point", "city", "user", "gateway", "day", "ph", "temperature", "sampler", "units")
     )
@@ -198,7 +201,7 @@ def _manhole(of: Fields, *, seed: int, zone: ZoneInfo) -> Manhole:
         host=gateway.text("host"),
         port=gateway.whole("port", low=1, high=65535),
         profile=_profile(of, seed=seed + zlib.crc32(point.encode()), zone=zone),
-        units=tuple(_unit(item) for item in children(of, "units")),
+        units=tuple(_unit(item, home) for item in children(of, "units")),
     )
 
 
@@ -225,9 +228,9 @@ def _profile(of: Fields, *, seed: int, zone: ZoneInfo) -> Profile:
     )
 
 
-def _unit(of: Fields) -> SimulatedUnit:
+def _unit(of: Fields, home: Path | None) -> SimulatedUnit:
     of.expect_only(("unit", "map", "order", "constants", "copies", "channels"))
-    found = library.load(of.text("map"))
+    found = library.load(of.text("map"), home)
     constants, copies = _child(of, "constants"), _child(of, "copies")
     unit = SimulatedUnit(
         unit=of.whole("unit", low=0, high=255),

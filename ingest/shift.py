@@ -14,7 +14,9 @@ from compliance.model.gaps import HANDED_OVER, SET_UP, SUSPENDED, WORKER_DOWN, G
 from compliance.model.register_map import RegisterMap
 from compliance.model.sites import Channel
 from compliance.records.sites import GatewayPlan
+from ingest.alike import Plans
 from ingest.between import Between
+from ingest.gather import Gather
 from ingest.holding import Holding, Maps
 from ingest.poll import Watch
 from ingest.quota import DIAGNOSTIC
@@ -44,6 +46,7 @@ class Shift:
 
     def __init__(self, spool: Spool, known: Maps, *, fault: Callable[[str], None]) -> None:
         self._spool, self._maps, self._fault = spool, known, fault
+        self._gather, self._plans = Gather(spool.put, fault=fault), Plans()
         self._polled: dict[int, _Polled] = {}
         self._is_first = True
 
@@ -115,6 +118,7 @@ class Shift:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._gather.flush()
 
     def line(self, gateway: int) -> Between | None:
         """The line over which a gateway is polled, by its id; None where none is kept here."""
@@ -132,8 +136,10 @@ class Shift:
         one = self._polled[plan.gateway.id] = _Polled(plan=plan)
         try:
             one.maps = self._read(plan)
-            units = [Unit(i, self._maps[i.instrument.map_name]) for i in plan.instruments]
-            one.watch = Watch(plan.gateway, units, self._spool.put, notice=self._fault)
+            units = [
+                Unit(i, self._maps[i.instrument.map_name], self._plans) for i in plan.instruments
+            ]
+            one.watch = Watch(plan.gateway, units, self._gather, notice=self._fault)
         except ComplianceError as error:
             one.faults["set-up"] = str(error)
             log.error("gateway", gateway=plan.gateway.name, state=str(error))

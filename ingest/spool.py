@@ -21,16 +21,14 @@ from types import TracebackType
 
 from compliance.errors import StorageError
 from compliance.model.gaps import SPOOL_FULL, Gap
-from compliance.model.periods import to_us
-from compliance.model.readings import Reading
 from compliance.records.batch import (
     Frame,
+    ReadingBatch,
     encode,
     first_sequence,
     frame,
-    from_readings,
     gap_frame,
-    refuse_nonsense,
+    joined,
 )
 from ingest import kept
 from ingest.ballast import Ballast
@@ -80,7 +78,8 @@ class Spool:
         self._quota = quota or Quota(most=1 << 62, disk=lambda: disk(folder))
         self._lock = threading.Lock()
         self._writing = threading.Lock()
-        self._waiting: list[Reading] = []
+        self._waiting: list[ReadingBatch] = []
+        self.waiting = 0  # readings handed over and not yet accepted
         self._gaps: list[Gap] = []
         self._refused: Gap | None = None  # what was not taken at all
         self._failures = 0
@@ -133,37 +132,37 @@ class Spool:
 
     def _note_last(self, found: Frame) -> None:
         """Remember the last slot of each channel; of a frame's slots its first, to be sure."""
-        for channel in found.channels if found.count else ():
-            self._last[channel] = max(found.since_us, self._last.get(channel, 0))
+        since, last = found.since_us, self._last
+        if found.count and since >= self._newest:  # as nearly always: later than any before
+            last.update(dict.fromkeys(found.channels, since))
+        elif found.count:
+            last.update({c: max(since, last.get(c, 0)) for c in found.channels})
         self._newest = found.until_us - 1
 
     # -- pollers
 
-    def put(self, readings: Sequence[Reading]) -> None:
+    def put(self, readings: ReadingBatch) -> None:
         """Hand over readings; they are accepted by the next commit.
 
         Raises: SpoolFailed when the disk has refused for so long that memory is full (what is then
-        missing becomes a gap), InputError for a number that is none.
+        missing becomes a gap).
         """
-        refuse_nonsense(readings)
+        if not len(readings):
+            return
         with self._lock:
-            if len(self._waiting) + len(readings) > MOST_WAITING:
+            if self.waiting + len(readings) > MOST_WAITING:
                 self._refused = _spanning(readings, self._refused)
                 raise SpoolFailed(
-                    f"the spool {self._folder} has {len(self._waiting)} readings waiting for the "
+                    f"the spool {self._folder} has {self.waiting} readings waiting for the "
                     "disk and takes no more; free some space"
                 )
-            self._waiting.extend(readings)
+            self._waiting.append(readings)
+            self.waiting += len(readings)
 
     def note(self, gaps: Iterable[Gap]) -> None:
         """Hand over gaps, which go the way of readings."""
         with self._lock:
             self._gaps.extend(gaps)
-
-    @property
-    def waiting(self) -> int:
-        """How many readings are handed over and not yet accepted."""
-        return len(self._waiting)
 
     def last_slots(self, channels: Iterable[int]) -> dict[int, int]:
         """The last slot accepted here of each channel that has one, in microseconds since 1970.
@@ -181,7 +180,7 @@ class Spool:
         """
         with self._writing:
             with self._lock:
-                many, self._waiting = self._waiting, []
+                many, self._waiting, self.waiting = self._waiting, [], 0
                 gaps, self._gaps = self._gaps, []
                 refused, self._refused = self._refused, None
             told = [*gaps, *([refused] if refused else [])]
@@ -189,7 +188,7 @@ class Spool:
                 self._measure()
                 return 0
             try:
-                accepted = self._accept(many, told)
+                accepted = self._accept(joined(many), told)
             except Exception as error:  # whatever it was, what waits must not be lost by it
                 self._keep_waiting(many, gaps, refused)
                 reason = error.strerror if isinstance(error, OSError) else repr(error)
@@ -205,7 +204,7 @@ class Spool:
         self.level = self._quota.level(used)
         return self.level
 
-    def _accept(self, many: Sequence[Reading], told: list[Gap]) -> int:
+    def _accept(self, many: ReadingBatch, told: list[Gap]) -> int:
         """Raises: OSError."""
         if self._measure() is Level.FULL:
             raise OSError(0, f"it has used all its room ({self._segments.bytes()} bytes)")
@@ -216,15 +215,17 @@ class Spool:
             self._note_refusal(None, [])
         return len(keep)
 
-    def _keep_waiting(self, many: list[Reading], gaps: list[Gap], refused: Gap | None) -> None:
+    def _keep_waiting(self, many: list[ReadingBatch], gaps: list[Gap], refused: Gap | None) -> None:
         """Everything waits on; now and then it is noted in the ballast why it is not there."""
         with self._lock:
             self._waiting = many + self._waiting
+            self.waiting = sum(map(len, self._waiting))
             self._gaps = gaps + self._gaps
             self._refused = _joined(refused, self._refused)
-            waiting, gaps, refused = self._waiting, list(self._gaps), self._refused
+            waiting, gaps, refused = list(self._waiting), list(self._gaps), self._refused
         if self._failures % NOTED_ANEW == 0:
-            self._note_refusal(_spanning(waiting, refused) if waiting else refused, gaps)
+            lost = _spanning(joined(waiting), refused) if waiting else refused
+            self._note_refusal(lost, gaps)
         self._failures += 1
 
     def _note_refusal(self, refused: Gap | None, gaps: list[Gap]) -> None:
@@ -233,10 +234,10 @@ class Spool:
         except OSError:
             return  # even the room that was kept is gone; the next start still tells of a gap
 
-    def _frames(self, many: Sequence[Reading], gaps: Sequence[Gap]) -> list[Frame]:
+    def _frames(self, many: ReadingBatch, gaps: Sequence[Gap]) -> list[Frame]:
         made = [gap_frame(g, worker=self.worker, sequence=self._next_sequence()) for g in gaps]
         for start in range(0, len(many), FRAME_READINGS):
-            part = from_readings(many[start : start + FRAME_READINGS])
+            part = many.part(slice(start, start + FRAME_READINGS))
             made.append(frame(part, worker=self.worker, sequence=self._next_sequence()))
         return made
 
@@ -293,7 +294,7 @@ class Spool:
                 kept.write(self._folder / "last", json.dumps(self._last).encode())
         except SpoolFailed:
             waiting = self._waiting
-            lost = _spanning(waiting, self._refused) if waiting else self._refused
+            lost = _spanning(joined(waiting), self._refused) if waiting else self._refused
             self._note_refusal(lost, self._gaps)
             raise
         finally:
@@ -303,13 +304,12 @@ class Spool:
             os.close(self._flock)
 
 
-def _spanning(readings: Sequence[Reading], known: Gap | None) -> Gap:
+def _spanning(readings: ReadingBatch, known: Gap | None) -> Gap:
     """The gap that covers readings which were not accepted, and an earlier such gap."""
-    slots = [to_us(reading.read_at) for reading in readings]
     own = Gap(
-        channels=tuple(sorted({reading.channel_id for reading in readings})),
-        since_us=min(slots),
-        until_us=max(slots) + 1,
+        channels=tuple(sorted(set(readings.channel_id.tolist()))),
+        since_us=int(readings.at_us.min()),
+        until_us=int(readings.at_us.max()) + 1,
         cause=SPOOL_FULL,
     )
     return _joined(own, known) or own

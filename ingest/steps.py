@@ -13,6 +13,7 @@ _EXACT = 2.0**-53 + ROUNDING
 _MOST_WHOLE = 1e15  # fifteen digits are told from their neighbours by the float next to them
 _NO_STEP = 1e18  # of a number so many steps long every digit is whole steps
 _MOST_PLACES = 22
+_POWERS = np.array([float(10**n) for n in range(_MOST_PLACES + 1)])
 _MOST_EXACT = 12  # 24 bits times 10¹² are still exact in 53
 _MANTISSA = np.uint32(0x7FFFFF)
 _BELOW_FLOAT32 = np.uint64(0x1FFFFFFF)  # the bits of a float64 that a float32 has not
@@ -73,7 +74,7 @@ def _at_middle(of: Group, decimals: Floats, rows: Places, z: Floats) -> tuple[Fl
     size, sign = np.abs(z), np.where(z < 0, -1.0, 1.0)
     below = np.floor(size)
     whole = sign * (2 * below + 1) * tie - shift
-    middle = whole / 10.0**power
+    middle = whole / _POWERS[power.astype(np.intp)]
     known = (tie != 0) & (np.abs(whole) <= _MOST_WHOLE) & (np.abs(size - below - 0.5) < 0.25)
     over = (decimals > middle) == (sign * of.a[rows, 0] > 0)
     return below + ((decimals == middle) | over), known
@@ -87,26 +88,28 @@ def shortest_of(numbers: NDArray[np.float32]) -> tuple[Floats, Flags]:
     """
     wide = numbers.astype(np.float64)
     size = np.abs(wide)
-    decimals, open_yet = np.zeros_like(size), np.ones(size.shape, bool)
+    decimals = np.zeros_like(size)
     unsure = ~((size > 1e-30) & (size < 1e30))
     size[unsure] = 1.0
     places = 5 - np.floor(np.log10(size)).astype(np.int64)
+    left = np.arange(len(size))  # those whose digits are not found yet
     for more in range(4):
-        found, doubt = _rounded(size, places + more)
-        fits = open_yet & (found.astype(np.float32) == np.abs(numbers))
-        decimals[fits] = found[fits]
-        unsure |= fits & doubt
-        open_yet &= ~fits
-        if not open_yet.any():
+        found, doubt = _rounded(size[left], places[left] + more)
+        fits = found.astype(np.float32) == np.abs(numbers[left])
+        decimals[left[fits]] = found[fits]
+        unsure[left[fits & doubt]] = True
+        left = left[~fits]
+        if not len(left):
             break
+    unsure[left] = True
     lopsided = numbers.view(np.uint32) & _MANTISSA == 0  # a power of two: its lower side is near
-    unsure |= open_yet | (lopsided & (decimals != size))
+    unsure |= lopsided & (decimals != size)
     return np.copysign(decimals, wide), unsure
 
 
 def _rounded(size: Floats, places: NDArray[np.int64]) -> tuple[Floats, Flags]:
     """Numbers to so many decimals, each the float64 next to it, and where that is not certain."""
-    power = 10.0 ** np.clip(np.abs(places), 0, _MOST_PLACES)
+    power = _POWERS[np.minimum(np.abs(places), _MOST_PLACES)]
     scaled = np.where(places >= 0, size * power, size / power)
     whole = np.rint(scaled)
     found = np.where(places >= 0, whole / power, whole * power)

@@ -1,196 +1,217 @@
-"""One unit behind a gateway: its round of requests, and the readings that come of it.
+"""One unit behind a gateway: its round of requests, and the row of answers that comes of it.
 
 A request that fails gives readings without a value and with the reason; an old value is never
 repeated, and one that the instrument repeats is marked stale. What a round brings depends only on
-the link, so that tests run it on a scripted server.
+the link, so that tests run it on a scripted server. Rows become readings in ``ingest.tick``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
-from math import inf
+from datetime import UTC, datetime
+
+import numpy as np
 
 from compliance.errors import InputError
-from compliance.model.parameters import PHYSICAL_RANGE, Parameter
-from compliance.model.readings import Quality, Reading
-from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
+from compliance.model.periods import to_us
+from compliance.model.register_map import Entry, Order, RegisterMap
 from compliance.model.sites import Channel
-from compliance.records.batch import pack_words
 from compliance.records.sites import InstrumentPlan
-from ingest.asking import Answer, Answers, Asking, Reader
+from ingest.alike import Alike, Plans
+from ingest.asking import Answer, Asking, Came, Reader, by_entry
 from ingest.clock import device_time
-from ingest.decode import as_float, order_of
-from ingest.errors import LinkError
+from ingest.decode import order_of
+from ingest.errors import LinkError, is_away
 from ingest.freshness import CLOCK_SECONDS, Freshness, beat_limit
-from ingest.linked import Wanted, Words, decode_linked, wanted
+from ingest.plan import Block, plan_map
+from ingest.tick import Channels, Row
 
 _MOST_OFFSET_MS = 2**31 - 1
 _TOLD_TO = "it measures only when told to, and this program never writes"
+_Of = Callable[[Entry], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ask:
+    """What one unit is asked at one interval. ids: those of its channels, as an array."""
+
+    alike: Alike
+    channels: tuple[Channel, ...]
+    ids: Channels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
-    """A channel with how it is read.
+class Said:
+    """What a round brought. errors: why requests failed; silent: the one that says it is away."""
 
-    clock: the entry that tells when its value was measured, None where there is none.
-    """
-
-    channel: Channel
-    wanted: Wanted
-    clock: Entry | None = None
-
-    @property
-    def entry(self) -> Entry:
-        """The entry that holds its value."""
-        return self.wanted.entry
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """All entries that it is decoded and dated by."""
-        own = self.wanted.entries
-        return own if self.clock is None else (*own, self.clock)
-
-    def is_open(self, order: Order | None) -> bool:
-        """Whether its number is not known for want of an order. order: that of the instrument."""
-        return order is None and any(e.needs_order and e.order is None for e in self.entries)
-
-    def gap(self, slot: datetime, quality: Quality, *, offset_ms: int = 0) -> Reading:
-        """The reading that says why there is none."""
-        return Reading(
-            channel_id=self.channel.id,
-            read_at=slot,
-            value=None,
-            unit=self.channel.unit,
-            quality=quality,
-            offset_ms=offset_ms,
-        )
+    row: Row
+    errors: Sequence[LinkError] = ()
+    silent: LinkError | None = None
+    is_heard: bool = True
 
 
 class Unit:
     """What one instrument is asked, and what is known of its moods.
 
+    plans: where what is asked alike is shared with other units.
     Raises: InputError when a channel does not fit the instrument's register map.
     """
 
-    def __init__(self, planned: InstrumentPlan, register_map: RegisterMap) -> None:
+    def __init__(
+        self, planned: InstrumentPlan, register_map: RegisterMap, plans: Plans | None = None
+    ) -> None:
         instrument = planned.instrument
         self.id = instrument.unit_id
+        self.name = f"unit {self.id}"
         self.map = register_map
-        self.order = _order(instrument.order, self.id)
-        self.signals = tuple(
-            _signal(c, register_map, self.id, self.order) for c in planned.channels
-        )
-        open_order = [s.entry.name for s in self.signals if s.is_open(self.order)]
+        self.channels = planned.channels
+        order, known = _order(instrument.order, self.id), plans or Plans()
+        try:
+            self.asks = _asks(planned.channels, lambda c: known.alike(register_map, c, order))
+        except InputError as error:
+            raise InputError(f"unit {self.id}, {error}") from None
+        open_order = [name for ask in self.asks.values() for name in ask.alike.open_entries]
         self.undecoded = (
             f"byte order of {', '.join(open_order)} not confirmed" if open_order else ""
         )
         self.stale = ""  # why its values of the last round are old; empty when they are not
         self._asking = Asking(self.id, register_map)
         self._freshness = Freshness()
+        self._open: tuple[frozenset[str], Alike | None, tuple[Block, ...]] = frozenset(), None, ()
 
-    async def answers(self, link: Reader, signals: Sequence[Signal], *, now: float) -> Answers:
-        """The words of every entry that the signals need, or why there are none.
+    async def round(
+        self, link: Reader, ask: Ask, *, slot_us: int, offset_ms: int, now: float
+    ) -> Said:
+        """Ask for the channels of an interval at a slot.
 
-        now: seconds of a clock that nobody sets.
+        offset_ms: how long after the slot it is asked; now: seconds of a clock that nobody sets.
         """
-        beat = self.map.heartbeat
-        entries = [entry for signal in signals for entry in signal.entries]
-        return await self._asking.answers(
-            link, entries if beat is None else [beat, *entries], now=now
-        )
+        alike = ask.alike
+        holes = self._asking.holes(now)
+        blocks = self._around(holes, alike) if holes else alike.blocks
+        came = await self._asking.came(link, blocks, now=now)
+        errors = [said for _, said in came if isinstance(said, LinkError)]
+        if errors or holes or len(came) != len(blocks):
+            return self._in_parts(ask, came, holes, slot_us=slot_us, offset_ms=offset_ms, now=now)
+        words = came[0][1] if len(came) == 1 else [w for _, said in came for w in _words(said)]
+        row = Row(ask.ids, slot_us, offset_ms, _words(words))
+        return Said(row=self._dated(row, alike, _whole(alike, row.words), now))
 
-    def readings(
+    def _around(self, holes: dict[str, LinkError], alike: Alike) -> tuple[Block, ...]:
+        """The requests that leave some entries out, worked out when those change."""
+        names = frozenset(holes)
+        if self._open[:2] != (names, alike):
+            left = [entry for entry in alike.entries if entry.name not in names]
+            self._open = names, alike, plan_map(left, self.map)
+        return self._open[2]
+
+    def _in_parts(
         self,
-        signals: Sequence[Signal],
-        answers: Mapping[str, Answer],
+        ask: Ask,
+        came: Came,
+        holes: dict[str, LinkError],
         *,
-        slot: datetime,
+        slot_us: int,
         offset_ms: int,
         now: float,
-    ) -> list[Reading]:
-        """One reading for each signal at a slot.
+    ) -> Said:
+        """A round of which not everything came as it was asked."""
+        answers = {**holes, **by_entry(came)}
+        words: list[int] = []
+        unread: list[int] = []
+        for block in ask.alike.apart.plan.blocks:
+            said = answers[block.entries[0].name]
+            is_lost = isinstance(said, LinkError)
+            unread.append(int(said.quality) if isinstance(said, LinkError) else 0)
+            words.extend((0,) * block.answer_words if is_lost else _words(said))
+        row = Row(ask.ids, slot_us, offset_ms, words, unread)
+        errors = [said for said in answers.values() if isinstance(said, LinkError)]
+        return Said(
+            row=self._dated(row, ask.alike, lambda entry: answers[entry.name], now),
+            errors=errors,
+            silent=next((error for error in errors if is_away(error)), None),
+            is_heard=len(errors) < len(answers),
+        )
 
-        offset_ms: how long after the slot it was asked; now: seconds of a clock that nobody sets.
-        """
+    def _dated(self, row: Row, alike: Alike, answer: _Of, now: float) -> Row:
+        """A row with what the instrument's heartbeat and its own times say of its values."""
         self.stale = _TOLD_TO if self.map.needs_write else ""
-        frozen = self._beat_stands_still(signals, answers, now)
-        return [
-            self._reading(s, answers, slot, offset_ms=offset_ms, now=now, frozen=frozen)
-            for s in signals
-        ]
+        if alike.is_plain:
+            return row
+        beat = alike.beat
+        is_frozen = beat is not None and self._stands_still(beat, alike, answer(beat), now)
+        count = len(alike.wanted)
+        stale = (True,) * count if is_frozen or self.map.needs_write else ()
+        if not any(alike.clocks):
+            return row._replace(stale=stale) if stale else row
+        told = [self._device_time(at, alike, answer, row, now=now) for at in range(count)]
+        same = stale or tuple(is_same for is_same, _ in told)
+        return row._replace(stale=same, device_ms=tuple(apart for _, apart in told))
 
-    def _beat_stands_still(
-        self, signals: Sequence[Signal], answers: Mapping[str, Answer], now: float
-    ) -> bool:
-        beat = self.map.heartbeat
-        words = None if beat is None else answers.get(beat.name)
-        if beat is None or words is None or isinstance(words, LinkError):
+    def _stands_still(self, beat: Entry, alike: Alike, said: Answer, now: float) -> bool:
+        if isinstance(said, LinkError):
             return False
-        limit = beat_limit(min(s.channel.interval_ms for s in signals))
-        if self._freshness.stood_still(beat.name, words, now=now) < limit:
+        if self._freshness.stood_still(beat.name, said, now=now) < beat_limit(alike.interval_ms):
             return False
         self.stale = f"its heartbeat register ({beat.name}) stands still"
         return True
 
-    def _reading(
-        self,
-        signal: Signal,
-        answers: Mapping[str, Answer],
-        slot: datetime,
-        *,
-        offset_ms: int,
-        now: float,
-        frozen: bool,
-    ) -> Reading:
-        words = answers[signal.entry.name]
-        if isinstance(words, LinkError):
-            return signal.gap(slot, words.quality, offset_ms=offset_ms)
-        told = {entry.name: _words(answers[entry.name]) for entry in signal.entries}
-        value, quality = None, Quality.ORDER_OPEN
-        if not signal.is_open(self.order):
-            value, quality = as_float(decode_linked(signal.wanted, told))
-        asked_at = slot + timedelta(milliseconds=offset_ms)
-        same, device_offset = self._device_time(signal, answers, asked_at, now)
-        if frozen or same or self.map.needs_write:
-            quality |= Quality.STALE
-        if value is None:
-            quality = quality or Quality.NOT_FINITE
-        elif not _is_possible(signal.channel.parameter, value):
-            quality |= Quality.OUT_OF_RANGE
-        return Reading(
-            channel_id=signal.channel.id,
-            read_at=slot,
-            value=value,
-            unit=signal.channel.unit,
-            quality=quality,
-            words=words,
-            offset_ms=offset_ms,
-            device_offset_ms=device_offset,
-        )
-
     def _device_time(
-        self, signal: Signal, answers: Mapping[str, Answer], asked_at: datetime, now: float
+        self, at: int, alike: Alike, answer: _Of, row: Row, *, now: float
     ) -> tuple[bool, int | None]:
         """Whether a value's own time is that of an earlier poll, and its distance from ours in ms.
 
         An instrument writes its time in a zone that it does not tell; it is taken as UTC, so that a
         steady distance of hours is its zone, and one that moves is its drift.
         """
-        clock = signal.clock
-        words = None if clock is None else answers[clock.name]
-        if clock is None or words is None or isinstance(words, LinkError):
+        clock, entry = alike.clocks[at], alike.wanted[at].entry
+        said = None if clock is None else answer(clock)
+        if clock is None or said is None or isinstance(said, LinkError | None):
             return False, None
-        told = device_time(clock, words, order_of(clock, self.order))
+        if isinstance(answer(entry), LinkError):
+            return False, None
+        told = device_time(clock, said, order_of(clock, alike.order))
         if told is None:
             return False, None
-        same = self._freshness.stood_still(clock.name, words, now=now) >= CLOCK_SECONDS
+        same = self._freshness.stood_still(clock.name, said, now=now) >= CLOCK_SECONDS
         if same and not self.stale:
-            self.stale = f"its own time of {signal.entry.name} ({clock.name}) stands still"
-        apart = (told.replace(tzinfo=UTC) - asked_at) // timedelta(milliseconds=1)
+            self.stale = f"its own time of {entry.name} ({clock.name}) stands still"
+        apart = (_us(told) - row.slot_us) // 1000 - row.offset_ms
         return same, apart if abs(apart) <= _MOST_OFFSET_MS else None
+
+
+def _us(told: datetime) -> int:
+    return to_us(told.replace(tzinfo=UTC))
+
+
+def _words(said: Answer | Sequence[int]) -> Sequence[int]:
+    """Words where it is settled that they came."""
+    assert not isinstance(said, LinkError)
+    return said
+
+
+def _whole(alike: Alike, words: Sequence[int]) -> _Of:
+    """Entries out of a row of which everything came."""
+    starts = alike.whole.plan.starts
+    return lambda entry: tuple(words[starts[entry.name] : starts[entry.name] + entry.words])
+
+
+def _asks(
+    channels: Sequence[Channel], alike: Callable[[Sequence[Channel]], Alike]
+) -> dict[int, Ask]:
+    """What is asked at each interval."""
+    by_interval: dict[int, list[Channel]] = {}
+    for channel in channels:
+        by_interval.setdefault(channel.interval_ms, []).append(channel)
+    return {
+        interval: Ask(
+            alike=alike(some),
+            channels=tuple(some),
+            ids=np.array([channel.id for channel in some], np.int32),
+        )
+        for interval, some in by_interval.items()
+    }
 
 
 def _order(name: str | None, unit_id: int) -> Order | None:
@@ -202,42 +223,3 @@ def _order(name: str | None, unit_id: int) -> Order | None:
         raise InputError(
             f"unit {unit_id}: byte order is {name!r}; expected one of {', '.join(Order)}"
         ) from None
-
-
-def _is_possible(parameter: Parameter, value: float) -> bool:
-    """Whether physics allows a value, whatever the instrument's own range says."""
-    lowest, highest = PHYSICAL_RANGE.get(parameter, (-inf, inf))
-    return lowest <= value <= highest
-
-
-def _signal(
-    channel: Channel, register_map: RegisterMap, unit_id: int, order: Order | None
-) -> Signal:
-    try:
-        found = wanted(
-            register_map,
-            channel.entry,
-            order=order,
-            resolution=Decimal(channel.resolution),
-            span=_span(channel),
-            unit=channel.unit,
-        )
-        if found.entry.type is RegisterType.STRING:
-            raise InputError(f"{found.entry.name} is a text; a channel needs a number")
-        pack_words((0,) * found.entry.words)
-    except InputError as error:
-        raise InputError(f"channel {channel.id} (unit {unit_id}): {error}") from None
-    timed = found.entry.time_register
-    clock = None if timed is None else register_map.entries[timed]
-    return Signal(channel=channel, wanted=found, clock=clock)
-
-
-def _span(channel: Channel) -> tuple[Decimal, Decimal] | None:
-    if channel.span_low is None or channel.span_high is None:
-        return None
-    return Decimal(str(channel.span_low)), Decimal(str(channel.span_high))
-
-
-def _words(answer: Answer) -> Words:
-    """An entry's registers, or why they were not read."""
-    return answer.quality if isinstance(answer, LinkError) else answer

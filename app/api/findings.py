@@ -50,7 +50,7 @@ class Opening(BaseModel):
 def detections(
     scope: Visible,
     db: Db,
-    state: Literal["", "detected", "waiting", "opened", "explained", "joined"] = "",
+    state: Literal["", "detected", "waiting", "opened", "explained", "joined", "withdrawn"] = "",
     cursor: Id | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> dict[str, Any]:
@@ -118,7 +118,8 @@ def open_violation(  # noqa: PLR0913 - what a request brings
 def _case(one: Case) -> dict[str, Any]:
     return {
         "detection": one.id,
-        "state": one.state,
+        "state": one.stands,
+        "withdrawn": _withdrawn(one),
         "says": headline(one),
         "industrial_user": one.industrial_user,
         "point": one.point,
@@ -144,6 +145,13 @@ def _case(one: Case) -> dict[str, Any]:
         "authority": one.authority,
         "violation": one.violation,
     }
+
+
+def _withdrawn(one: Case) -> dict[str, str | None] | None:
+    """When and why the program withdrew it, and the state it had; null where it stands."""
+    if one.superseded_at is None:
+        return None
+    return {"at": one.superseded_at.isoformat(), "why": one.superseded_why, "was": one.state}
 
 
 def _opened(one: Opened) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from app import charts, excluding
 from app.deps import Db, Now, Visible
 from app.inputs import Instant, Storable
 from app.laid import as_columns
-from app.limits import bounds
+from app.limits import Bound, bounds
 from app.pages.points import chosen, span
 from compliance.errors import InputError
 from compliance.model.periods import to_us
+from compliance.model.windows import Declared
 from compliance.records import places
 from compliance.records.casefile import Case, Screened
 
@@ -96,31 +97,11 @@ def point_readings(  # noqa: PLR0913 - what a request brings
         "columns": {"at": columns.at_ms, "low": columns.low, "high": columns.high},
         "gaps": columns.gaps,
         "not_commissioned": [(a // 1000, b // 1000) for a, b in shown["uncounted"]],
-        "windows": [
-            {
-                "from": to_us(one.since) // 1000,
-                "to": min(to_us(one.until), to_us(end)) // 1000
-                if one.until
-                else to_us(end) // 1000,
-                "kind": one.kind.value,
-                "says": f"{one.during}, declared by {one.declared_by}; {one.when_declared}",
-            }
-            for one in shown["windows"]
-        ],
+        "windows": [_window(one, end) for one in shown["windows"]],
         **as_columns(shown["laid"], signal),
         "judged": columns.judged,
         "flagged": columns.flagged,
-        "limits": [
-            {
-                "rule": one.rule_id,
-                "side": one.side,
-                "value": one.value,
-                "label": one.label,
-                "citation": one.citation,
-                "authority": one.authority,
-            }
-            for one in bounds(signal, end)
-        ],
+        "limits": [_limit(one) for one in bounds(signal, end)],
         "excursions": [
             _excursion(one["case"], one["headline"])
             for one in (*shown["cases"], *shown["screening"])
@@ -141,6 +122,27 @@ def point_exclusions(
     zone = signals[0].zone if signals else places.zone(db, scope)
     return excluding.as_json(db, signals, excluding.month_of(month, zone=zone, now=at), now=at) | {
         "point": code
+    }
+
+
+def _window(one: Declared, end: datetime) -> dict[str, Any]:
+    until = min(one.until, end) if one.until else end
+    return {
+        "from": to_us(one.since) // 1000,
+        "to": to_us(until) // 1000,
+        "kind": one.kind.value,
+        "says": f"{one.during}, declared by {one.declared_by}; {one.when_declared}",
+    }
+
+
+def _limit(one: Bound) -> dict[str, Any]:
+    return {
+        "rule": one.rule_id,
+        "side": one.side,
+        "value": one.value,
+        "label": one.label,
+        "citation": one.citation,
+        "authority": one.authority,
     }
 
 

@@ -8,16 +8,19 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Connection
 
-from app import auth, laying
-from app.deps import Db, Now, SignedIn, Visible
+from app import auth, field, laying
+from app.deps import Config, Db, Now, SignedIn, Visible
 from app.inputs import Id, Storable
 from app.once import Key, digest
 from compliance.errors import InputError
 from compliance.model.endpoints import parse
+from compliance.model.reach import Reach
 from compliance.model.sites import Gateway
 from compliance.records import library, people, questions, setting_up
 from compliance.records.questions import Asks, Question
+from compliance.records.scope import Scope
 
 router = APIRouter(tags=["instruments"])
 
@@ -47,6 +50,7 @@ def ask(  # noqa: PLR0913 - what a request brings
     viewer: SignedIn,
     scope: Visible,
     db: Db,
+    settings: Config,
     asked: Asked,
     idempotency_key: Key = None,
 ) -> Response:
@@ -64,9 +68,7 @@ def ask(  # noqa: PLR0913 - what a request brings
             db,
             person_id=viewer.person_id,
             asks=Asks(asked.kind),
-            gateway=_gateway(asked)
-            if asked.gateway is None
-            else setting_up.gateway(db, scope, asked.gateway),
+            gateway=_gateway(db, scope, asked, Reach.of(settings.field_places)),
             units=_units(asked),
             map_name=library.one(db, asked.map).map.name if asked.kind == "read" else None,
             order=asked.order,
@@ -86,11 +88,15 @@ def _units(asked: Asked) -> tuple[int, int]:
     return first, last
 
 
-def _gateway(asked: Asked) -> Gateway:
+def _gateway(db: Connection, scope: Scope, asked: Asked, reach: Reach) -> Gateway:
+    if asked.gateway is not None:
+        return setting_up.gateway(db, scope, asked.gateway)
     place = parse(asked.address)
     kind, _, options = asked.address.partition("?")
     transport = place.transport.value + (f"?{options}" if options else "")
-    return Gateway(id=0, name=kind, host=place.host, port=place.port, transport=transport)
+    wanted = Gateway(id=0, name=kind, host=place.host, port=place.port, transport=transport)
+    field.require(db, scope, wanted, reach=reach)
+    return wanted
 
 
 @router.get("/field-questions/{question_id}")

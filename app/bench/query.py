@@ -129,7 +129,7 @@ def _questions(db: Connection, days: _Days) -> tuple[_Question, ...]:
         _Question(
             what=f"last values of {len(some)} channels",
             limit_ms=5,
-            ask=lambda db: readings.latest(db, some, since=until - timedelta(hours=1)),
+            ask=lambda db: readings.latest(db, some, since=until - timedelta(hours=1), until=until),
         ),
         _Question(
             what="24 hours of a channel",

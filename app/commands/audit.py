@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from compliance import settings
 from compliance.errors import InputError
@@ -75,7 +75,9 @@ def _print(found: list[Entry], since: datetime) -> None:
     if not found:
         console.print(f"nothing was changed since {since.isoformat(timespec='seconds')}")
         return
-    table = Table("no.", "at", "by", "act", "subject", "detail")
+    table = Table("no.", Column("at", min_width=len("2026-03-01T08:00:00+00:00")))
+    for name in ("by", "act", "subject", "detail"):
+        table.add_column(name, overflow="fold")
     for one in found:
         said = ", ".join(f"{key} {value}" for key, value in one.detail.items() if value != "")
         at = one.at.astimezone(UTC).isoformat(timespec="seconds")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -18,7 +19,7 @@ from app.bench import store as bench_store
 from app.commands.modbus_maps import print_grid
 from compliance import settings
 from compliance.model.bench import Row
-from ingest import bench_decode
+from ingest import bench_decode, bench_poll
 
 command = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -57,6 +58,19 @@ def decode(
     _print("decode", size, bench_decode.rows(size.value, map_name or ()), table=table)
 
 
+@command.command("poll")
+def poll(size: Sized = Size.SMALL, table: Table = False) -> None:
+    """What one worker polls and stores, how late and at what cost, beside other pollers.
+
+    It starts a database, a worker and gateways of its own in a temporary folder; full also fetches
+    the ThingsBoard gateway into an environment there.
+
+    Example: pretreat bench poll --size small --table
+    """
+    rows = bench_poll.rows(bench_poll.SIZES[size.value], told=_tell)
+    _print("poll", size, rows, table=table)
+
+
 @command.command("store")
 def store(size: Sized = Size.SMALL, table: Table = False) -> None:
     """Batches with their keys and marks, beside plain COPY of the same readings.
@@ -93,12 +107,16 @@ def live(size: Sized = Size.SMALL, table: Table = False) -> None:
     _print("live", size, bench_live.rows(settings.load(), size.value), table=table)
 
 
+def _tell(what: str) -> None:
+    print(f"{what} …", file=sys.stderr, flush=True)
+
+
 def _print(name: str, size: Size, rows: Sequence[Row], *, table: bool) -> None:
-    if table:
-        heads = ("what", "figure", "unit", "against", "figure", "ratio")
-        print_grid(heads, [_shown(row) for row in rows])
-    else:
+    if not table:
         print(json.dumps(_report(name, size, rows)))
+        return
+    heads = ("what", "figure", "unit", "against", "figure", "ratio")
+    print_grid(heads, [_shown(row) for row in rows])
 
 
 def _report(name: str, size: Size, rows: Sequence[Row]) -> dict[str, object]:
@@ -122,11 +140,11 @@ def _report(name: str, size: Size, rows: Sequence[Row]) -> dict[str, object]:
     }
 
 
-def _rounded(figure: float) -> float:
-    """Four digits of a time, whole numbers of what is counted."""
-    return round(figure) if figure >= 1000 else float(f"{figure:.4g}")
+def _rounded(figure: float) -> float | int:
+    """Four digits, whole numbers of what is counted."""
+    return round(figure) if abs(figure) >= 1000 else float(f"{figure:.4g}")
 
 
 def _shown(row: Row) -> tuple[str, ...]:
-    ours, theirs = (f"{_rounded(one):,}" for one in (row.figure, row.against_figure))
+    ours, theirs = (f"{_rounded(each):,}" for each in (row.figure, row.against_figure))
     return (row.what, ours, row.unit, row.against, theirs, f"{row.ratio:.2f}")

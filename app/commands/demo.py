@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 import shutil
 import sys
 import time
@@ -171,6 +172,7 @@ def _start(stage: Stage, children: list[processes.Child], stop: Event) -> bool:
         "PRETREAT_HOME": str(stage.folder),
         "PRETREAT_BASE_URL": stage.address,
         "PRETREAT_WEBHOOK_ALLOW": "127.0.0.0/8",
+        "PRETREAT_FIELD_ALLOW": "127.0.0.0/8",
         "PRETREAT_DEMO_SECRET": stage.secret,
     }
     start = stage.started_at.isoformat(timespec="seconds")
@@ -197,6 +199,7 @@ def _start(stage: Stage, children: list[processes.Child], stop: Event) -> bool:
 
 
 def _greet(stage: Stage) -> None:
+    url = stage.engine.url.render_as_string(hide_password=False)
     _say(f"\n  Pretreat is at {stage.address}\n")
     _say(f"  {'sign in as':14}{'who':22}password for all: {stage.password}")
     for person in plan.load().people:
@@ -204,7 +207,9 @@ def _greet(stage: Stage) -> None:
     _say(
         f"\n  Webhooks received: http://127.0.0.1:{stage.receiver}/"
         f"\n  Modbus: 127.0.0.1:{stage.simulated} to {stage.simulated + 5}"
-        f"\n  Logs: {stage.folder / 'logs'}\n  Ctrl-C ends everything.\n"
+        f"\n  Logs: {stage.folder / 'logs'}"
+        f"\n  Commands against it: export PRETREAT_HOME={shlex.quote(str(stage.folder))} "
+        f"DATABASE_URL={shlex.quote(url)}\n  Ctrl-C ends everything.\n"
     )
 
 

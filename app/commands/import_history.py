@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -29,6 +30,9 @@ from ingest.history.aside import CONFLICTS, REJECTS, Aside
 from ingest.history.run import Manner, Summary, run
 
 command = typer.Typer(add_completion=False)
+
+AHEAD = timedelta(minutes=5)
+"""So far may the clock of a historian be ahead of ours; a later reading cannot have been read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +121,8 @@ def import_history(files: Sequence[Path], wanted: Wanted) -> int:
     )
     own = settings.load()
     known, news = _tags(own.home, wanted.tags)
-    reading = history.Reading(zone=zone, fold=fold, order=order, tags=known)
+    until = datetime.now(UTC) + AHEAD
+    reading = history.Reading(zone=zone, fold=fold, order=order, tags=known, until=until)
     with (
         _plain_files(files) as paths,
         Aside(_beside(wanted.rejects, files, "rejects"), REJECTS, option="--rejects") as rejects,

@@ -71,7 +71,7 @@ def simulate(
 
     Example: pretreat modbus simulate demo --port-base 15021
     """
-    loaded = scenario.load(scenario.find(file)).moved(port_base)
+    loaded = scenario.load(scenario.find(file), settings.load().home).moved(port_base)
     started_at = _now() if start is None else _instant(start)
 
     def ready() -> None:

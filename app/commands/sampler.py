@@ -68,22 +68,28 @@ def _act(point: str, login: str, *, enable: bool, as_json: bool) -> None:
         )
     with opened(own) as engine:
         schema.require(engine)
-        who = _permitted(engine, login)
+        who = _permitted(engine, login, point)
         target = _target(engine, own, point, enable=enable)
         answer = _carried_out(engine, target, point, who=who, enable=enable)
     said = {"point": point, "written": str(target.order), "answer": answer}
     print(json.dumps(said) if as_json else f"{point}: {target.order}; answered {answer}")
 
 
-def _permitted(engine: Engine, login: str) -> str:
+def _permitted(engine: Engine, login: str, point: str) -> str:
     """Who acts, as the audit log names him. Raises: NotFound; Refused."""
     with engine.connect() as db:
         held = permits.held(db, login)
         account = people.by_login(db, login)
+        city = at_point.city(db, point)
     if permits.ENABLE_SAMPLER not in held or account is None:
         raise Refused(
             f"{login} does not hold the permit {permits.ENABLE_SAMPLER}; "
             f"give it with: pretreat user permit {login} {permits.ENABLE_SAMPLER}"
+        )
+    if account.viewer.city_id not in (None, city) or account.viewer.industrial_user_id is not None:
+        raise Refused(
+            f"{login} does not belong to the city of {point}; a sampler is enabled by that city's "
+            "own people"
         )
     return f"{account.viewer.name} ({login}, by {operator()})"
 

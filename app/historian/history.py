@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -26,12 +27,14 @@ ASIDE = (".rejects.csv", ".conflicts.csv")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """How files are read: the zone of times without an offset, which pass where no order tells it,
-    which part of a slashed date comes first (None: as the files show), and what tags mean."""
+    which part of a slashed date comes first (None: as the files show), what tags mean, and the last
+    instant that a reading can have (None: any)."""
 
     zone: ZoneInfo
     fold: str | None = None
     order: Order | None = None
     tags: Tags = Tags()
+    until: datetime | None = None
 
 
 class History:
@@ -98,9 +101,12 @@ def opened(
         layout: Layout
         if file in wide:
             layout = WideRows(header, file.name, targets=targets, tags=reading.tags,
-                              zone=reading.zone, order=order or Order.MONTH)  # fmt: skip
+                              zone=reading.zone, order=order or Order.MONTH,
+                              until=reading.until)  # fmt: skip
         else:
-            layout = LongRows(header, file.name, targets=targets, zone=reading.zone)
+            layout = LongRows(
+                header, file.name, targets=targets, zone=reading.zone, until=reading.until
+            )
         kind = "wide" if file in wide else "long"
         found.append(History(file, layout, kind=kind, fold=reading.fold))
     return found, warnings

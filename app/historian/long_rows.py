@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -51,7 +52,15 @@ class LongRows:
     Raises: InputError for a header without its columns.
     """
 
-    def __init__(self, header: str, name: str, *, targets: Targets, zone: ZoneInfo) -> None:
+    def __init__(
+        self,
+        header: str,
+        name: str,
+        *,
+        targets: Targets,
+        zone: ZoneInfo,
+        until: datetime | None = None,
+    ) -> None:
         self._mark = separator(header)
         self._columns = [cell.strip().casefold() for cell in (cells([header], self._mark)[0] or [])]
         missing = [column for column in REQUIRED if self._columns.count(column) != 1]
@@ -60,7 +69,7 @@ class LongRows:
                 f"{name}, row 1: found the columns {', '.join(self._columns)}; expected "
                 f"{', '.join(REQUIRED)} once each, or $DATE,$TIME and tags: add {missing[0]}"
             )
-        self._zone, self._targets = zone, targets
+        self._zone, self._targets, self._until = zone, targets, until
         self._found: list[Target] = []
         self._sources: dict[tuple[str, str, str], int] = {}
         self._unknown: dict[tuple[str, str, str], Unusable] = {}
@@ -123,7 +132,7 @@ class LongRows:
         return Timed(
             at=at_texts,
             line=line[timed],
-            times=read_times(pd.Series(at_texts, dtype="str"), self._zone),
+            times=read_times(pd.Series(at_texts, dtype="str"), self._zone, until=self._until),
             key=channels[source[timed]].astype(np.int64) if len(timed) else timed.astype(np.int64),
             of=of,
             channel_id=channels[source[kept]] if len(kept) else np.empty(0, np.int32),

@@ -15,6 +15,7 @@ from app.historian.targets import Unusable
 from app.historian.times import Ints, Mask, Times
 from compliance.model.faults import Fault
 from compliance.model.history import Piece, Rejected
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR
 from compliance.model.readings import Values
 
 ALL = "all"
@@ -127,6 +128,20 @@ def _time_problems(times: Times, undecided: Mask) -> list[tuple[Mask, Unusable]]
                 "at",
                 expected="a date with a time such as 2026-03-01T08:00:00-06:00",
                 repair="rewrite it",
+            ),
+        ),
+        (
+            times.distant,
+            Unusable(
+                "at", expected=f"a year from {FIRST_YEAR} to {LAST_YEAR}", repair="correct the year"
+            ),
+        ),
+        (
+            times.later,
+            Unusable(
+                "at",
+                expected="an instant that has passed: this one lies in the future",
+                repair="correct the date, or import the row once it has passed",
             ),
         ),
         (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from compliance.model.periods import FIRST_YEAR, LAST_YEAR
+from compliance.model.periods import FIRST_YEAR, LAST_YEAR, to_us
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -20,7 +21,7 @@ _FORM = (  # written out as [0-9]: \d knows the digits of every script
     r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?"
 )
 _OFFSET = r".*(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
-_NEVER = np.iinfo(np.int64).min
+_NEVER, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class Times:
     distant: Mask  # in a year of no record
     impossible: Mask  # 30 February, 25:00
     skipped: Mask  # does not exist where the clock goes forward
+    later: Mask  # after the last instant that a reading can have
     naive: Mask  # without an offset
 
     @property
@@ -48,12 +50,16 @@ class Times:
 
     @property
     def bad(self) -> Mask:
-        bad: Mask = self.malformed | self.distant | self.impossible | self.skipped
+        bad: Mask = self.malformed | self.distant | self.impossible | self.skipped | self.later
         return bad
 
 
-def read_times(column: pd.Series[str], zone: ZoneInfo) -> Times:
-    """Every time of a column; one without an offset is read in ``zone``."""
+def read_times(column: pd.Series[str], zone: ZoneInfo, *, until: datetime | None = None) -> Times:
+    """Every time of a column; one without an offset is read in ``zone``.
+
+    until: the last instant that a reading can have; None where any may come.
+    """
+    last_us = _LAST if until is None else to_us(until)
     codes, distinct = pd.factorize(column)
     texts = pd.Series(distinct, dtype="object").astype("str").str.strip()
     texts = texts.str.replace(r"\s+(?=[Z+-])", "", regex=True).str.replace("z", "Z", regex=False)
@@ -78,6 +84,7 @@ def read_times(column: pd.Series[str], zone: ZoneInfo) -> Times:
         distant=distant[codes],
         impossible=impossible[codes],
         skipped=((first == _NEVER) & naive & ~impossible)[codes],
+        later=(first > last_us)[codes],
         naive=naive[codes],
     )
 

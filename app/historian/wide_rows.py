@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -111,13 +112,22 @@ class WideRows:
     """
 
     def __init__(
-        self, header: str, name: str, *, targets: Targets, tags: Tags, zone: ZoneInfo, order: Order
+        self,
+        header: str,
+        name: str,
+        *,
+        targets: Targets,
+        tags: Tags,
+        zone: ZoneInfo,
+        order: Order,
+        until: datetime | None = None,
     ) -> None:
         self._mark = separator(header)
         found = [cell.strip() for cell in cells([header], self._mark)[0] or []]
         while found and not found[-1]:
             found.pop()
         self._width, self._name, self._zone, self._order = len(found), name, zone, order
+        self._until = until
         self._grades = _Grades(tags.qualities())
         self._columns = list(self._understood(found, targets, tags))
         if not self._columns:
@@ -239,7 +249,7 @@ class WideRows:
         return Timed(
             at=instants,
             line=line,
-            times=read_times(pd.Series(instants, dtype="str"), self._zone),
+            times=read_times(pd.Series(instants, dtype="str"), self._zone, until=self._until),
             key=np.zeros(len(instants), np.int64),
             of=np.concatenate(of)[order],
             channel_id=np.concatenate(channels)[order],

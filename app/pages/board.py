@@ -112,7 +112,7 @@ def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
     signals = ordered(places.signals(db, scope))
     called = names(signals)
     ids = [one.channel_id for one in signals]
-    latest = readings.latest(db, ids, since=at - NEWEST)
+    latest = readings.latest(db, ids, since=at - NEWEST, until=soon(at))
     declared = windows.by_channel(db, ids, since=at, until=soon(at))
     return {
         one.channel_id: tile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -13,15 +14,16 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection, Engine
 from starlette.exceptions import HTTPException
 
-from app import auth, laying
-from app.deps import Now, Pool, SignedIn, Visible
+from app import auth, field, laying
+from app.deps import Config, Now, Pool, SignedIn, Visible
 from app.inputs import Id
 from app.templating import page
-from compliance.errors import NotFound, Refused
+from compliance.errors import InputError, NotFound, Refused
 from compliance.jobs import commission, comparing
 from compliance.jobs.commission import Act, BadField
+from compliance.model.reach import Reach
 from compliance.model.sites import Viewer
-from compliance.records import questions, setting_up
+from compliance.records import counting, health, questions, setting_up
 from compliance.records.questions import Asks
 from compliance.records.scope import Scope
 
@@ -56,6 +58,7 @@ class Desk:
     engine: Engine
     at: datetime
     typed: Mapping[str, str]
+    reach: Reach
 
     @property
     def act(self) -> Act:
@@ -64,14 +67,16 @@ class Desk:
         return Act(by=self.viewer.name, scope=self.scope, at=self.at)
 
 
-def _desk(
+def _desk(  # noqa: PLR0913 - what a request brings
     viewer: SignedIn,
     scope: Visible,
     engine: Pool,
     at: Now,
+    settings: Config,
     typed: Annotated[dict[str, str], Depends(_typed)],
 ) -> Desk:
-    return Desk(viewer=viewer, scope=scope, engine=engine, at=at, typed=typed)
+    reach = Reach.of(settings.field_places)
+    return Desk(viewer=viewer, scope=scope, engine=engine, at=at, typed=typed, reach=reach)
 
 
 AtWork = Annotated[Desk, Depends(_desk)]
@@ -92,8 +97,11 @@ def begin(request: Request, desk: AtWork) -> Response:
 def _begin(request: Request, desk: Desk, problems: Problems) -> Response:
     auth.require(desk.viewer, "commission")
     with desk.engine.connect() as db:
+        begun = setting_up.begun(db, desk.scope)
+        channels = [channel.id for one in begun for channel in one.channels]
         context = {
-            "begun": setting_up.begun(db, desk.scope),
+            "begun": begun,
+            "counted": counting.counts(db, channels, at=desk.at),
             "gateways": setting_up.gateways(db, desk.scope),
         }
     return _page(request, "instrument_new.html", desk, context, problems)
@@ -105,7 +113,8 @@ def gateway(request: Request, desk: AtWork) -> Response:
     act = desk.act
     try:
         with desk.engine.begin() as db:
-            made = commission.add_gateway(db, act, desk.typed)
+            may = partial(field.require, db, desk.scope, reach=desk.reach)
+            made = commission.add_gateway(db, act, desk.typed, allowed=may)
     except BadField as error:
         return _begin(request, desk, _problems(error))
     return RedirectResponse(f"/instruments/new/{made}", DONE)
@@ -126,6 +135,7 @@ def _behind(request: Request, desk: Desk, gateway_id: int, problems: Problems) -
             "scan": questions.newest(db, gateway=found, asks=Asks.SCAN),
             "points": setting_up.points(db, desk.scope),
             "maps": laying.choices(db),
+            "unusable": health.unusable_maps(db),
         }
     return _page(request, "instrument_gateway.html", desk, context, problems)
 
@@ -138,10 +148,23 @@ def scan(request: Request, desk: AtWork, gateway_id: Id) -> Response:
             found = setting_up.gateway(db, desk.scope, gateway_id)
             first, last = _units(desk.act, desk.typed)
             person = desk.viewer.person_id
-            questions.ask(db, person_id=person, asks=Asks.SCAN, gateway=found, units=(first, last))
+            _asked(
+                lambda: questions.ask(
+                    db, person_id=person, asks=Asks.SCAN, gateway=found, units=(first, last)
+                ),
+                "last",
+            )
     except BadField as error:
         return _behind(request, desk, gateway_id, _problems(error))
     return RedirectResponse(f"/instruments/new/{gateway_id}#scan", DONE)
+
+
+def _asked(ask: Callable[[], int], at: str) -> None:
+    """Put a question; what is refused is told beside a field. Raises: BadField."""
+    try:
+        ask()
+    except InputError as error:
+        raise BadField(at, str(error)) from None
 
 
 def _units(act: Act, typed: Mapping[str, str]) -> tuple[int, int]:
@@ -189,9 +212,10 @@ def _do(
     """Do one thing to an instrument, in one transaction; what is refused is said on its page."""
     try:
         with desk.engine.begin() as db:
-            found = setting_up.find(db, desk.scope, instrument_id)
+            setting_up.find(db, desk.scope, instrument_id)
             act = desk.act
-            work(db, act, found)
+            setting_up.lock(db, instrument_id)  # whoever comes second sees what the first did
+            work(db, act, setting_up.find(db, desk.scope, instrument_id))
     except BadField as error:
         return _commissioning(request, desk, instrument_id, _problems(error))
     return RedirectResponse(f"/instruments/{instrument_id}/commission{then}", DONE)
@@ -232,7 +256,7 @@ def read(request: Request, desk: AtWork, instrument_id: Id) -> Response:
     """Ask a worker to read the instrument once; for browsers without scripts."""
 
     def work(db: Connection, act: Act, found: setting_up.SetUp) -> None:
-        laying.ask(db, found, person_id=desk.viewer.person_id)
+        _asked(lambda: laying.ask(db, found, person_id=desk.viewer.person_id), "question")
 
     return _do(request, desk, instrument_id, work, then="#values")
 

@@ -24,7 +24,7 @@ from compliance.errors import InputError, NotFound, Refused
 from compliance.jobs import calibrations as calibrating
 from compliance.jobs import windows as declaring
 from compliance.model.sites import Viewer
-from compliance.model.windows import WindowKind
+from compliance.model.windows import WindowKind, overlaps
 from compliance.records import calibrations, instruments, people, places, windows
 from compliance.records.instruments import Instrument
 from compliance.records.places import Signal
@@ -249,6 +249,7 @@ def _windows(  # noqa: PLR0913 - what the page needs
         "now": at,
         "device": device,
         "windows": found,
+        "on": overlaps(found),
         "called": {channel: name.text for channel, name in names(signals).items()},
         "mine": mine,
         "others": [one for one in signals if one.instrument_id != device.id],

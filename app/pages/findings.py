@@ -31,7 +31,7 @@ from compliance.records.scope import Scope
 router = APIRouter()
 
 AROUND = timedelta(hours=1)
-STATES = ("detected", "waiting", "opened", "explained", "joined")
+STATES = ("detected", "waiting", "opened", "explained", "joined", "withdrawn")
 
 
 @router.get("/detections")
@@ -39,7 +39,7 @@ def queue(
     request: Request,
     scope: Visible,
     db: Db,
-    state: Literal["", "detected", "waiting", "opened", "explained", "joined"] = "",
+    state: Literal["", "detected", "waiting", "opened", "explained", "joined", "withdrawn"] = "",
     before: Id | None = None,
 ) -> Response:
     """Detections, the newest event first."""
@@ -156,7 +156,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         "steps": casefile.timeline(db, f"detection:{case.id}"),
         "history": casefile.history(db, case.exceedance_id),
         "laid_over": _laid_over(db, signal, case),
-        "decided": case.state in DECIDED,
+        "decided": case.is_withdrawn or case.state in DECIDED,
     }
 
 

@@ -62,7 +62,7 @@ async function follow(place) {
         const asked = await fetched("/api/v1/field-questions", { method: "POST", body, headers });
         const said = await answered(asked.question, `?instrument=${instrument}`);
         if (said.state === "answered" && !held) show(place, said);
-        says.textContent = said.problem ? `${said.problem}.` : `Read ${new Date(said.answered_at).toLocaleTimeString()} by worker ${said.taken_by}, again every two seconds.`;
+        says.textContent = said.problem ? `${said.problem}.` : `Read ${new Date(said.answered_at).toLocaleTimeString("en-US", { timeZone: place.dataset.zone, timeZoneName: "short", hourCycle: "h23" })} by worker ${said.taken_by}, again every two seconds.`;
       } catch (error) {
         says.textContent = `The values are not renewed: ${error.message}`;
       }
@@ -71,6 +71,15 @@ async function follow(place) {
   }
 }
 
+// What an entry is read as is proposed anew when another entry is chosen.
+function propose(event) {
+  const chosen = event.target.selectedOptions[0].dataset;
+  for (const name of ["parameter", "channel_unit", "resolution"]) {
+    if (chosen[name]) document.getElementById(name).value = chosen[name];
+  }
+}
+
+document.getElementById("entry")?.addEventListener("change", propose);
 for (const place of document.querySelectorAll("[data-live]")) follow(place);
 for (const place of document.querySelectorAll("[data-waits]")) {
   answered(place.dataset.waits).then(() => location.reload(), (error) => { place.querySelector("[role=status]").textContent = error.message; });

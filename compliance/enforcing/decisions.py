@@ -21,30 +21,32 @@ MAY_DECIDE = frozenset({Role.COORDINATOR, Role.DIRECTOR})
 SHORTEST_REASON = 8
 
 
-def check(  # noqa: PLR0913 - what a decision rests on
+def check(  # noqa: PLR0913 - what a decision depends on
     decision: Decision,
     *,
     state: str,
+    withdrawn: str | None,
     viewer: Viewer,
     reason: str,
     city_id: int,
-    is_withdrawn: bool = False,
 ) -> None:
     """Refuse a decision that is not this viewer's, comes twice, or has no reason.
 
-    is_withdrawn: whether the finding is no longer found: then no violation is opened from it.
+    withdrawn: why the program withdrew what it had found; None where it stands.
+
     Raises: Refused with the sentence to show.
     """
     if viewer.role not in MAY_DECIDE or viewer.city_id not in (None, city_id):
         raise Refused(
             f"{viewer.name} may not decide this: that is the act of its coordinator or director"
         )
+    if withdrawn is not None:
+        raise Refused(
+            f"this detection was withdrawn ({withdrawn}); nothing is to be decided unless the "
+            "program finds it again"
+        )
     if state in DECIDED:
         raise Refused(f"this detection is already {state}; a correction is a new entry")
-    if is_withdrawn and decision is Decision.OPEN:
-        raise Refused(
-            "this finding was withdrawn, since it is no longer found; no violation is opened from it"
-        )
     if len(reason.strip()) < SHORTEST_REASON:
         raise Refused(
             f"the reason is {reason.strip()!r}; write at least {SHORTEST_REASON} characters: "

@@ -24,12 +24,15 @@ def record(  # noqa: PLR0913 - what a calibration is
 ) -> int:
     """Write a calibration down; how many findings read otherwise for it.
 
-    by: who calibrated; recorded_by: who says so.
+    by: who calibrated; recorded_by: who says so. The same sheet sent again is the same calibration.
     """
     off = drift(standards)
     with engine.begin() as db:
         dirt.lock(db, [channel_id])
-        known = [one.at for one in calibrations.of(db, [channel_id]) if one.at != at]
+        on_record = calibrations.of(db, [channel_id])
+        if any((one.at, one.by, one.standards) == (at, by, tuple(standards)) for one in on_record):
+            return 0
+        known = [one.at for one in on_record if one.at != at]
         calibrations.add(db, channel_id, at=at, by=by, standards=standards, drift=off)
         before, after = nearest(known, at)
         amended = _amend(db, channel_id, since=before, until=after)

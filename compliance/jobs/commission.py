@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from compliance.errors import InputError
-from compliance.model import parameters, units
+from compliance.model import parameters, steps, units
+from compliance.model.commissioning import differences
 from compliance.model.endpoints import endpoint
 from compliance.model.register_map import Entry, Order, RegisterMap, RegisterType
 from compliance.model.sites import Channel, Gateway
@@ -21,6 +22,7 @@ from compliance.records.scope import Scope
 from compliance.records.setting_up import SetUp
 
 LONGEST_NAME = 200
+FIRST_DAY = date(1970, 1, 1)
 LEAST_SECONDS, MOST_SECONDS = Decimal("0.1"), Decimal(86_400)
 _FIT = frozenset(RegisterType) - {RegisterType.STRING}
 
@@ -46,9 +48,12 @@ Typed = Mapping[str, str]
 """What was typed into a form, by field."""
 
 
-def add_gateway(db: Connection, act: Act, typed: Typed) -> int:
+def add_gateway(
+    db: Connection, act: Act, typed: Typed, *, allowed: Callable[[Gateway], None]
+) -> int:
     """Write down a gateway: name, host, port, transport with its options. Its id.
 
+    allowed: raises InputError for a place that this person may not have polled.
     Raises: BadField.
     """
     port = whole(typed, "port", low=0, high=65535)
@@ -61,6 +66,7 @@ def add_gateway(db: Connection, act: Act, typed: Typed) -> int:
     )
     try:
         endpoint(gateway.host, gateway.port, gateway.transport)
+        allowed(gateway)
     except InputError as error:
         raise BadField("host", str(error)) from None
     try:
@@ -112,7 +118,8 @@ def change_map(db: Connection, act: Act, of: SetUp, typed: Typed) -> tuple[int, 
             "map", f"{found.name} has no entry {missing[0]}; stop reading that channel first"
         )
     setting_up.set_map(db, i.id, map_name=found.name, order=order)
-    why = f"read by {found.name} in {order or 'no'} order, before by {i.map_name} in {i.order}"
+    before = f"by {i.map_name} in {i.order or 'no'} order"
+    why = f"read by {found.name} in {order or 'no'} order, before {before}"
     return _ends(db, act, of, [c.id for c in of.channels], why=why)
 
 
@@ -131,12 +138,15 @@ def put_channel(db: Connection, act: Act, of: SetUp, typed: Typed) -> tuple[int,
     if not LEAST_SECONDS <= seconds <= MOST_SECONDS:
         raise BadField("interval_s", f"interval is {seconds} s; expected 0.1 to 86400 s")
     before = next((c for c in of.channels if c.entry == name), None)
-    channel = setting_up.put_channel(db, of, values, interval_ms=int(1000 * seconds), at=act.at)
-    detail = {key: str(value) for key, value in values.items()} | {"interval_s": str(seconds)}
-    if before is not None and _way(before) != _told(values):
-        return _ends(
-            db, act, of, [channel], why=f"{name} is told in another unit, span or parameter"
-        )
+    every_ms = int(1000 * seconds)
+    channel = setting_up.put_channel(db, of, values, interval_ms=every_ms, at=act.at)
+    changed = () if before is None else differences(_way(before), _told(values))
+    if changed:
+        return _ends(db, act, of, [channel], why=f"{name} is told otherwise: {'; '.join(changed)}")
+    if before is not None and before.interval_ms == every_ms:
+        return ()
+    said = {key: str(value) for key, value in values.items() if value is not None}
+    detail = said | {"interval_s": str(seconds)}
     audit.note(
         db, by=act.by, act="read a channel", subject=f"instrument {of.instrument.id}", detail=detail
     )
@@ -192,10 +202,12 @@ def _channel(entry: Entry, typed: Typed) -> dict[str, Any]:
             units.linear(entry.unit, unit)
     except InputError as error:
         raise BadField("channel_unit", str(error)) from None
-    resolution = _decimal(typed, "resolution")
-    if resolution <= 0:
-        raise BadField("resolution", f"resolution is {resolution}; expected a number over 0")
     low, high = _span(entry, typed)
+    resolution = _decimal(typed, "resolution")
+    try:
+        steps.check(resolution, parameter, unit, spread=_spread(entry, unit, (low, high)))
+    except InputError as error:
+        raise BadField("resolution", str(error)) from None
     return {
         "entry": entry.name,
         "parameter": parameter.value,
@@ -205,6 +217,19 @@ def _channel(entry: Entry, typed: Typed) -> dict[str, Any]:
         "span_high": high,
         "modulus": _modulus(entry, unit),
     }
+
+
+def _spread(
+    entry: Entry, unit: units.Unit, span: tuple[float | None, float | None]
+) -> Decimal | None:
+    """How wide the instrument's range is in the channel's unit, where that is known."""
+    low, high = span
+    if low is not None and high is not None:
+        return Decimal(str(high)) - Decimal(str(low))
+    if entry.low is None or entry.high is None or entry.unit is None:
+        return None
+    factor, _ = units.linear(entry.unit, unit)
+    return units.as_decimal(Fraction(entry.high - entry.low) * factor)
 
 
 def _modulus(entry: Entry, unit: units.Unit) -> str | None:
@@ -224,12 +249,20 @@ def _span(entry: Entry, typed: Typed) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def _way(channel: Channel) -> tuple[object, ...]:
-    return channel.parameter.value, channel.unit.value, channel.span_low, channel.span_high
+def _way(channel: Channel) -> dict[str, str]:
+    of = {key: getattr(channel, key) for key in ("span_low", "span_high", "resolution")}
+    return _told(of | {"parameter": channel.parameter.value, "unit": channel.unit.value})
 
 
-def _told(values: Mapping[str, Any]) -> tuple[object, ...]:
-    return tuple(values[key] for key in ("parameter", "unit", "span_low", "span_high"))
+def _told(values: Mapping[str, Any]) -> dict[str, str]:
+    """What a channel's readings are told in; no span where there is none."""
+    low, high = values["span_low"], values["span_high"]
+    return {
+        "parameter": values["parameter"],
+        "unit": values["unit"],
+        "step": f"{Decimal(values['resolution']).normalize():f}",
+        "span": "" if low is None or high is None else f"{low:g} to {high:g}",
+    }
 
 
 def _text(typed: Typed, field: str) -> str:
@@ -263,9 +296,13 @@ def number_of(text: str) -> Decimal | None:
     return number if number.is_finite() and abs(number.adjusted()) < 30 and len(text) < 60 else None
 
 
-def day_of(typed: Typed, field: str) -> date:
-    """A day as forms send it. Raises: BadField."""
+def day_of(typed: Typed, field: str, *, today: date) -> date:
+    """A day that has been, as forms send it. Raises: BadField."""
+    name = field.replace("_", " ")
     try:
-        return date.fromisoformat(typed.get(field, ""))
+        day = date.fromisoformat(typed.get(field, ""))
     except ValueError:
-        raise BadField(field, f"{field} is no day; expected one such as 2026-03-01") from None
+        raise BadField(field, f"{name} is no day; expected one such as 2026-03-01") from None
+    if not FIRST_DAY <= day <= today:
+        raise BadField(field, f"{name} is {day}; expected a day from {FIRST_DAY} to today, {today}")
+    return day

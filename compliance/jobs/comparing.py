@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
 from compliance.errors import Refused
 from compliance.jobs.commission import Act, BadField, Typed, day_of, number_of
 from compliance.model.commissioning import Agreement, Candidate, compare, read_by, settled
+from compliance.model.parameters import PHYSICAL_RANGE
+from compliance.model.readings import Grade
 from compliance.model.register_map import Entry, Order, RegisterMap, unconfirmed
 from compliance.model.sites import Channel
 from compliance.records import audit, comparisons, counting, library, setting_up, sites
@@ -23,6 +26,8 @@ from compliance.records.setting_up import SetUp
 
 FRESH = timedelta(minutes=5)
 """A display is compared with what was read so short a time ago."""
+CURRENT = timedelta(minutes=15)
+"""An instrument is confirmed by a comparison of so short a time ago."""
 LONGEST_DAYS = 3650
 _PAPERS = ("location", "frequency", "approved_by", "document")
 
@@ -62,8 +67,16 @@ def candidates(
         if entry.share and value is not None:
             low, high = (Decimal(str(end or 0)) for end in (channel.span_low, channel.span_high))
             value = low + value / 100 * (high - low)
-        found.append(Candidate(order=Order(one["order"]) if one["order"] else None, value=value))
+        order = Order(one["order"]) if one["order"] else None
+        usable = one.get("quality") == Grade.GOOD.value and _is_possible(value, channel)
+        found.append(Candidate(order=order, value=value, is_usable=usable))
     return found
+
+
+def _is_possible(value: Decimal | None, channel: Channel) -> bool:
+    """Whether physics allows it; a number of another unit than the parameter's own passes."""
+    low, high = PHYSICAL_RANGE.get(channel.parameter, (None, None))
+    return value is not None and (low is None or high is None or low <= value <= high)
 
 
 def compare_with_display(
@@ -71,7 +84,8 @@ def compare_with_display(
 ) -> Comparison:
     """Compare what was read with what the display showed, by entry; kept whatever comes of it.
 
-    Where all agree in one order that the map leaves open, the instrument is read in it from now on.
+    Where all agree in one order that the map leaves open, the instrument is read in it from now on
+    if nothing of it counts yet; else from its next confirmation on, and until then nothing changes.
     Raises: BadField for what is no number, Refused for an answer that is not of this instrument.
     """
     _check_answer(of, question, act.at)
@@ -81,10 +95,9 @@ def compare_with_display(
         _line(found, channel, answers.get(channel.entry, {}), displays) for channel in of.channels
     ]
     order, problem = _verdict(lines)
-    if order is not None and order.value != of.instrument.order:
-        counting.end(db, [c.id for c in of.channels], by=act.by, why=f"now read in order {order}")
+    stands_still = of.instrument.confirmed_by or _count(db, of, act.at)
+    if order is not None and not stands_still:
         setting_up.set_map(db, of.instrument.id, map_name=found.name, order=order.value)
-        setting_up.unconfirm(db, of.instrument.id)
     kept = order or (Order(of.instrument.order) if of.instrument.order else None)
     made = comparisons.add(
         db,
@@ -168,7 +181,19 @@ def way(found: RegisterMap, channel: Channel, order: Order | None) -> dict[str, 
     """All that decides which number a channel's registers are."""
     low, high = channel.span_low, channel.span_high
     span = None if low is None or high is None else (str(low), str(high))
-    return read_by(found, channel.entry, order=order, span=span, unit=channel.unit.value)
+    return read_by(
+        found,
+        channel.entry,
+        order=order,
+        span=span,
+        unit=channel.unit.value,
+        step=channel.resolution,
+    )
+
+
+def _count(db: Connection, of: SetUp, at: datetime) -> set[int]:
+    """The channels of an instrument that count."""
+    return counting.counts(db, [channel.id for channel in of.channels], at=at)
 
 
 def stands(db: Connection, of: SetUp, made: Comparison | None) -> str:
@@ -178,14 +203,16 @@ def stands(db: Connection, of: SetUp, made: Comparison | None) -> str:
     if not made.agrees:
         return made.problem
     found = library.one(db, of.instrument.map_name).map
-    order = Order(of.instrument.order) if of.instrument.order else None
+    order = Order(made.order) if made.order else None
     for channel in of.channels:
         line = made.lines.get(str(channel.id))
         if line is None or channel.entry not in found.entries:
             return f"{channel.entry} was not compared; compare again"
         if line["read_by"] != way(found, channel, order):
             return f"{channel.entry} is read otherwise than when it was compared; compare again"
-        person = replace(of.instrument, confirmed_by=made.by, confirmed_at=made.at)
+        person = replace(
+            of.instrument, order=made.order, confirmed_by=made.by, confirmed_at=made.at
+        )
         if why := unconfirmed(found, found.entries[channel.entry], person):
             return why
     return "" if of.channels else "nothing is read from this instrument"
@@ -194,31 +221,57 @@ def stands(db: Connection, of: SetUp, made: Comparison | None) -> str:
 def confirm(db: Connection, act: Act, of: SetUp, typed: Typed) -> None:
     """Let the point count from now on, with the approval that says how it is measured.
 
-    Raises: BadField for a paper that is missing, Refused where the comparison does not stand.
+    Raises: BadField for a paper that is missing, Refused where the comparison does not stand, is
+    of long ago, or has confirmed it already.
     """
     made = comparisons.newest(db, of.instrument.id)
     problem = stands(db, of, made)
     if problem or made is None:
         raise Refused(f"Not confirmed: {problem}.")
-    papers = _papers(of, typed)
-    how = made.told(of)
+    _check_news(db, of, made, act.at)
+    papers = _papers(of, typed, today=act.at.astimezone(ZoneInfo(of.zone)).date())
+    how, at = made.told(of), max(act.at, made.at)
+    if made.order != of.instrument.order:
+        why = f"now read in order {made.order}, before in {of.instrument.order or 'none'}"
+        counting.end(db, [c.id for c in of.channels], by=act.by, why=why, at=at)
+        setting_up.set_map(db, of.instrument.id, map_name=of.instrument.map_name, order=made.order)
     for channel in of.channels:
         sites.add_once(db, t.commissioning, {"channel_id": channel.id, **papers[channel.id]})
         counting.begin(
             db,
             channel.id,
-            since=act.at,
+            since=at,
             by=act.by,
             how=how,
             read_by=made.lines[str(channel.id)]["read_by"],
         )
-    setting_up.confirm(db, of.instrument.id, by=act.by, at=act.at, how=how)
-    detail = {"how": how, "counts_from": act.at, "channels": [c.id for c in of.channels]}
+    setting_up.confirm(db, of.instrument.id, by=act.by, at=at, how=how)
+    approved = {c.entry: papers[c.id] for c in of.channels}
+    detail = {"how": how, "counts_from": at, "approval": approved}
     subject = f"instrument {of.instrument.id}"
     audit.note(db, by=act.by, act="confirm an instrument", subject=subject, detail=detail)
 
 
-def _papers(of: SetUp, typed: Typed) -> dict[int, dict[str, Any]]:
+def _check_news(db: Connection, of: SetUp, made: Comparison, at: datetime) -> None:
+    """Refuse a comparison that has confirmed the instrument already, or that is of long ago."""
+    i = of.instrument
+    since = i.confirmed_at
+    every = {channel.id for channel in of.channels}
+    if since is not None and since >= made.at and _count(db, of, max(at, since)) == every:
+        when = since.astimezone(ZoneInfo(of.zone)).strftime("%H:%M:%S on %-d %B %Y")
+        raise Refused(
+            f"Confirmed already by {i.confirmed_by} at {when}; "
+            "to confirm it anew, read it and compare again."
+        )
+    if at - made.at > CURRENT:
+        minutes = CURRENT // timedelta(minutes=1)
+        raise Refused(
+            f"Not confirmed: the comparison is over {minutes} minutes old; read it again and "
+            "compare, then confirm."
+        )
+
+
+def _papers(of: SetUp, typed: Typed, *, today: date) -> dict[int, dict[str, Any]]:
     """The approval of each channel as it was typed. Raises: BadField."""
     common: dict[str, Any] = {}
     for field in _PAPERS:
@@ -226,7 +279,7 @@ def _papers(of: SetUp, typed: Typed) -> dict[int, dict[str, Any]]:
         if not common[field]:
             name = field.replace("_", " ")
             raise BadField(field, f"{name} is empty; it stands in the approval of the measurement")
-    common["approved_on"] = day_of(typed, "approved_on")
+    common["approved_on"] = day_of(typed, "approved_on", today=today)
     return {channel.id: common | _measured(channel, typed) for channel in of.channels}
 
 

@@ -131,7 +131,7 @@ def _span(case: Case, mark: Mark, *, is_last: bool) -> Window | None:
     before = samplers.starts(db, newest.point_id, at=mark.since, before=True)
     after = samplers.starts(db, newest.point_id, at=mark.until, before=False)
     since = before[1] if len(before) == 2 else dirt.first_reading(db, newest.aliquots)
-    last = last_reading(db, newest.aliquots)
+    last = last_reading(db, newest.aliquots, until=case.now)
     if since is None or last is None:
         return None
     if newest.composite is CompositeKind.DAY:

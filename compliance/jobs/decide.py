@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, RowMapping
 
 from compliance.enforcing.decisions import Decision, check, violation_number
 from compliance.model.sites import Viewer
@@ -32,10 +33,10 @@ def open_violation(
         check(
             Decision.OPEN,
             state=found["state"],
+            withdrawn=found["superseded_why"],
             viewer=viewer,
             reason=reason,
             city_id=found["city_id"],
-            is_withdrawn=found["superseded_at"] is not None,
         )
         year = now.astimezone(ZoneInfo(found["zone"])).year
         number = violation_number(year, findings.next_serial(db, year))
@@ -51,40 +52,50 @@ def open_violation(
             opened_at=now,
         )
         findings.set_state(db, detection_id, Decision.OPEN)
-        findings.record_act(
-            db,
-            person_id=viewer.person_id,
-            subject=f"detection:{detection_id}",
-            verb=Decision.OPEN,
-            reason=reason.strip(),
-            detail={"violation": number, "capacity": capacity},
-        )
-        outbox.put(
-            db,
-            "violation.opened",
-            {
-                "violation": number,
-                "detection": detection_id,
-                "point": found["point"],
-                "rule": found["rule_id"],
-                "opened_at": now.isoformat(),
-                "link": f"/violations/{number}",
-            },
-            city_id=found["city_id"],
-        )
-        audit.note(
-            db,
-            by=viewer.name,
-            act="open a violation",
-            subject=f"violation {number}",
-            detail={
-                "person": viewer.person_id,
-                "capacity": capacity,
-                "detection": detection_id,
-                "reason": reason.strip(),
-            },
-        )
+        opened = _Opened(number=number, capacity=capacity, reason=reason.strip(), at=now)
+        _tell_of(db, opened, found, viewer)
     return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """A violation as it was opened."""
+
+    number: str
+    capacity: str
+    reason: str
+    at: datetime
+
+
+def _tell_of(db: Connection, opened: _Opened, found: RowMapping, viewer: Viewer) -> None:
+    """Write down who opened a violation, and let receivers know."""
+    number, detection_id = opened.number, found["id"]
+    findings.record_act(
+        db,
+        person_id=viewer.person_id,
+        subject=f"detection:{detection_id}",
+        verb=Decision.OPEN,
+        reason=opened.reason,
+        detail={"violation": number, "capacity": opened.capacity},
+    )
+    told = {
+        "violation": number,
+        "detection": detection_id,
+        "point": found["point"],
+        "rule": found["rule_id"],
+        "opened_at": opened.at.isoformat(),
+        "link": f"/violations/{number}",
+    }
+    outbox.put(db, "violation.opened", told, city_id=found["city_id"])
+    detail = {
+        "person": viewer.person_id,
+        "capacity": opened.capacity,
+        "detection": detection_id,
+        "reason": opened.reason,
+    }
+    audit.note(
+        db, by=viewer.name, act="open a violation", subject=f"violation {number}", detail=detail
+    )
 
 
 def decide(
@@ -105,6 +116,7 @@ def decide(
         check(
             decision,
             state=found["state"],
+            withdrawn=found["superseded_why"],
             viewer=viewer,
             reason=reason,
             city_id=found["city_id"],

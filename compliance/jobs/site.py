@@ -23,7 +23,7 @@ from sqlalchemy.exc import IntegrityError
 
 from compliance.errors import InputError
 from compliance.jobs import confirmed, site_sampler
-from compliance.model import parameters, units
+from compliance.model import parameters, steps, units
 from compliance.model.endpoints import endpoint
 from compliance.model.periods import midnight
 from compliance.records import audit, setting_up, sites
@@ -227,6 +227,11 @@ def _check_city(city: CityDocument) -> None:
                 f"channel {channel.entry}: {unit.value} measures {units.dimension(unit)}; "
                 f"{parameter.value} needs a unit of {wanted}"
             )
+        spread = None if channel.span is None else channel.span[1] - channel.span[0]
+        try:
+            steps.check(Decimal(channel.resolution), parameter, unit, spread=spread)
+        except InputError as error:
+            raise InputError(f"channel {channel.entry}: {error}") from None
 
 
 def _channels(city: CityDocument) -> list[ChannelDocument]:

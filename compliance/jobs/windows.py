@@ -13,11 +13,19 @@ from compliance.records import audit, dirt, readings, windows
 MEANWHILE = timedelta(minutes=10)
 """Readings that come while a declaration is written are judged again with the others."""
 
+SENT_TWICE = timedelta(minutes=1)
+
 
 def declare(engine: Engine, window: Declared) -> int:
-    """Write a window down and have judged anew what was read in it; its number."""
+    """Write a window down and have judged anew what was read in it; its number.
+
+    The same declaration sent twice, as by a double click, is one.
+    """
     with engine.begin() as db:
         dirt.lock(db, window.channels)
+        twin = windows.twin(db, window, within=SENT_TWICE)
+        if twin is not None:
+            return twin
         number = windows.add(db, window)
         _judge_again(db, window, since=window.since, now=window.declared_at)
         detail = {

@@ -9,9 +9,14 @@ from decimal import Decimal, InvalidOperation
 from zoneinfo import ZoneInfo
 
 from compliance.errors import InputError
+from compliance.model.parameters import PHYSICAL_RANGE, Parameter
 from compliance.model.periods import day_of
 
 MOST_DIGITS = 12
+_COLUMNS = ("standard", "before", "after")
+_ANYTHING = (-99_999, 999_999)
+"""What the display of any instrument can show, in the unit of its channel."""
+_BELOW_ZERO = frozenset({Parameter.TEMPERATURE, Parameter.ORP, Parameter.LEVEL, Parameter.VELOCITY})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +68,31 @@ def _decimal(line: int, field: str, written: str) -> str:
 def drift(standards: Sequence[Standard]) -> str:
     """The greatest distance as found, without a sign, as exactly as it was written."""
     return str(max(abs(one.drift) for one in standards))
+
+
+def refusal(standards: Sequence[Standard], parameter: Parameter) -> str:
+    """Why a sheet cannot be one of a parameter's instrument, in a sentence; empty where it can."""
+    low, high = _range(parameter)
+    known: set[Decimal] = set()
+    for one in standards:
+        own = Decimal(one.standard)
+        if own in known:
+            return f"The standard {one.standard} stands there twice; write each once."
+        known.add(own)
+        if own < 0 and parameter not in _BELOW_ZERO:
+            return f"A standard of {one.standard} cannot be; {parameter.value} is not below 0."
+        for name, written in zip(_COLUMNS, (one.standard, one.before, one.after), strict=True):
+            if not low <= Decimal(written) <= high:
+                return (
+                    f"Found {name} {written}, expected {low} to {high} for {parameter.value}; "
+                    "write it as it was read."
+                )
+    return ""
+
+
+def _range(parameter: Parameter) -> tuple[Decimal, Decimal]:
+    low, high = PHYSICAL_RANGE.get(parameter, _ANYTHING)
+    return Decimal(int(low)), Decimal(int(high))
 
 
 def due_on(calibrated_at: datetime, days: int, zone: ZoneInfo) -> date:

@@ -11,14 +11,22 @@ import numpy as np
 from compliance.model.readings import Flags, Times
 from compliance.model.register_map import Entry, Order, RegisterMap
 
-_LINKS = ("exponent_register", "multiplier_register", "unit_register", "temperature_register")
-"""The links of an entry that change what number its registers are."""
+STEP = "step"
+_LINKS = (
+    *("exponent_register", "multiplier_register", "unit_register", "temperature_register"),
+    *("rollover_register", "status"),
+)
+"""The links of an entry that change what number its registers are, or how good it is."""
 _UNREAD = (
     *("name", "printed", "evidence", "misprint", "verify", "note", "kind", "unit_text"),
-    *("resolution", "modulus", "alternative_to", "says_quality", "rollover_register"),
-    *("low", "high", "status", "status_codes", "status_other", "status_by_bit", "time_register"),
+    *("resolution", "alternative_to", "time_register"),
 )
-"""Fields of an entry that change no number: they may be mended without a new comparison."""
+"""Fields of an entry that change neither number nor quality: mended without a new comparison."""
+_NEWER = frozenset(
+    ("rollover_register", "modulus", "says_quality", "low", "high")
+    + ("status", "status_codes", "status_other", "status_by_bit")
+)
+"""Fields that a confirmation of before did not keep, nor the channel's step."""
 _SEVEN = Context(prec=7)
 _POWERS = (1, -1, 2, -2, 3, -3)
 """Powers of ten by which a scale is commonly wrong."""
@@ -34,21 +42,27 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What registers say in one order; no value where they say none. order: None where known."""
+    """What registers say in one order; no value where they say none. order: None where known.
+
+    is_usable: of good quality and inside its range; one that is not agrees with nothing.
+    """
 
     order: Order | None
     value: Decimal | None
+    is_usable: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """Which orders give what a display shows, and what else there is to say.
 
-    orders: those that agree; says: one sentence for the person before the display.
+    orders: those that agree; says: one sentence for the person before the display; proves: whether
+    it can tell orders apart. A display at 0 cannot: registers in a wrong order are often nearly 0.
     """
 
     orders: tuple[Order | None, ...]
     says: str
+    proves: bool = True
 
 
 def uncounted(at_us: Times, spans: Sequence[Counting]) -> Flags:
@@ -82,7 +96,9 @@ def compare(display: Decimal, candidates: Sequence[Candidate], *, resolution: De
     resolution: that of the channel.
     """
     step = max(resolution, Decimal(1).scaleb(int(display.as_tuple().exponent)))
-    agree = tuple(c.order for c in candidates if _is_near(c.value, display, step))
+    agree = tuple(c.order for c in candidates if c.is_usable and _is_near(c.value, display, step))
+    if agree and agree != (None,) and _is_near(Decimal(0), display, step):
+        return Agreement(orders=agree, says="a display at 0 proves no order", proves=False)
     if agree:
         names = " and ".join(str(order) for order in agree if order is not None)
         return Agreement(orders=agree, says=f"{names} agrees" if names else "it agrees")
@@ -98,6 +114,7 @@ def _is_near(value: Decimal | None, display: Decimal, step: Decimal) -> bool:
 
 def _read(one: Candidate) -> str:
     value = "no value" if one.value is None else short(one.value)
+    value = value if one.is_usable else f"{value} (not usable)"
     return value if one.order is None else f"{value} as {one.order}"
 
 
@@ -111,7 +128,9 @@ def _scale_hint(display: Decimal, candidates: Sequence[Candidate], step: Decimal
     for power in _POWERS:
         factor = Decimal(1).scaleb(power)
         for one in candidates:
-            if display and one.value is not None and _is_near(one.value * factor, display, step):
+            if not (display and one.is_usable):
+                continue
+            if one.value is not None and _is_near(one.value * factor, display, step):
                 order = "" if one.order is None else f" as {one.order}"
                 return f"; times {factor:f} it would agree{order}: correct the scale in the map"
     return ""
@@ -128,7 +147,8 @@ def settled(open_entries: Mapping[str, Agreement]) -> tuple[Order | None, str]:
     if silent:
         return None, f"no order gives what the display shows for {', '.join(silent)}"
     common = set(Order).intersection(*(one.orders for one in open_entries.values()))
-    if len(common) == 1:
+    proven = [one.orders for one in open_entries.values() if one.proves]
+    if len(common) == 1 and len(set(Order).intersection(*proven)) == 1:
         return common.pop(), ""
     if not common:
         return None, (
@@ -136,7 +156,7 @@ def settled(open_entries: Mapping[str, Agreement]) -> tuple[Order | None, str]:
             "give each its own order in a map of your own"
         )
     return None, (
-        f"{', '.join(sorted(common))} all give what the display shows, which proves none of them; "
+        f"{' and '.join(sorted(common))} give what the display shows, which proves no order; "
         "read again when it shows a value that is not 0"
     )
 
@@ -148,10 +168,12 @@ def read_by(
     order: Order | None,
     span: tuple[str, str] | None,
     unit: str,
+    step: str,
 ) -> dict[str, str]:
-    """Everything that decides which number an entry's registers are, as plain text.
+    """Everything that decides which number an entry's registers are and how good, as plain text.
 
-    Two of them that are equal read any registers as the same number.
+    Two of them that are equal read any registers as the same number of the same quality.
+    step: the channel's resolution.
     """
     entry = of.entries[name]
     linked = [getattr(entry, link) for link in _LINKS]
@@ -161,19 +183,47 @@ def read_by(
         found["byte order"] = str(order or "open")
     if entry.share:
         found["span"] = " to ".join(span) if span else "open"
-    return {**found, "unit": unit}
+    return {**found, "unit": unit, STEP: f"{Decimal(step).normalize():f}"}
 
 
 def _meaning(entry: Entry) -> dict[str, str]:
     names = (field.name for field in fields(entry))
-    return {name: str(getattr(entry, name)) for name in names if name not in _UNREAD}
+    return {name: _plain(getattr(entry, name)) for name in names if name not in _UNREAD}
+
+
+def _plain(value: object) -> str:
+    """The same text for the same meaning, in whatever order a file lists its codes."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    return ", ".join(f"{code} {value[code]!s}" for code in sorted(value))
+
+
+def completed(kept: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """What a confirmation kept; where it is of before the step was kept, with what that left out.
+
+    What it did not keep is taken to be as it is now.
+    """
+    if STEP in kept:
+        return dict(kept)
+    newer = ("codes", *_NEWER)  # codes were kept in the order of the file
+    links = {text for key, text in now.items() if key.endswith((".status", ".rollover_register"))}
+    left_out = {
+        key: text
+        for key, text in now.items()
+        if key == STEP or key.rpartition(".")[2] in newer or key.rpartition(".")[0] in links
+    }
+    return {**kept, **left_out}
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
     """What two ways to read an entry differ in, a few words each."""
     keys = sorted({*before, *after})
     return tuple(
-        f"{key}: {before.get(key, 'absent')}, now {after.get(key, 'absent')}"
+        f"{key}: {_shown(before.get(key))}, now {_shown(after.get(key))}"
         for key in keys
         if before.get(key) != after.get(key)
     )
+
+
+def _shown(text: str | None) -> str:
+    return "absent" if text is None else "none" if text in ("", "None") else text

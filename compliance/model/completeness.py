@@ -48,15 +48,21 @@ class Piece:
 def due(cadence: Sequence[tuple[int, int]], *, since_us: int, until_us: int) -> int:
     """How many slots lie in ``[since, until)`` under intervals in force from instants on.
 
-    cadence: (since, interval), both in microseconds, in time order; before the first there was
-    nothing to read. Rounded to whole slots.
+    cadence: (since, interval), both in microseconds, in time order; the slots of an interval begin
+    where it does, and before the first there was nothing to read.
     """
-    total = 0.0
+    total = 0
     ends = [*(start for start, _ in cadence[1:]), until_us]
     for (start, interval), end in zip(cadence, ends, strict=False):
-        length = min(end, until_us) - max(start, since_us)
-        total += max(0, length) / interval
-    return round(total)
+        first, last = max(start, since_us), min(end, until_us)
+        if first < last:
+            total += _slots(last - start, interval) - _slots(first - start, interval)
+    return total
+
+
+def _slots(length_us: int, interval_us: int) -> int:
+    """How many slots lie in a half-open length that begins with one."""
+    return -(-length_us // interval_us)
 
 
 def share(judged: int, due: int) -> float | None:

@@ -13,6 +13,7 @@ from compliance.errors import RuleError
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
+LARGEST_EXPONENT = 30
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0|[1-9][0-9]*")
 
 
@@ -77,7 +78,7 @@ class Fields:
             number = Decimal(value) if isinstance(value, str | int) else None
         except InvalidOperation:
             number = None
-        if number is None or isinstance(value, bool) or not number.is_finite():
+        if number is None or isinstance(value, bool) or not _is_modest(number):
             raise self.fault(key, 'a number such as 10 or "0.01"')
         return number
 
@@ -97,6 +98,11 @@ class Fields:
         if found is None:
             raise self.fault(key, f"one of {', '.join(member.value for member in of)}")
         return found
+
+
+def _is_modest(number: Decimal) -> bool:
+    """Whether a number can be an instrument's: 1e999999 as a fraction would fill the memory."""
+    return number.is_finite() and (not number or abs(number.adjusted()) < LARGEST_EXPONENT)
 
 
 def whole_number(value: object) -> int | None:

@@ -94,6 +94,23 @@ def inside(at_us: Times, windows: Iterable[Declared]) -> Flags:
     return found
 
 
+def overlaps(windows: Sequence[Declared]) -> dict[int, tuple[int, ...]]:
+    """The other windows that each lies on, by number: both in force, over the same channel."""
+    return {
+        one.number: tuple(
+            sorted(other.number for other in windows if other is not one and _lies_on(one, other))
+        )
+        for one in windows
+    }
+
+
+def _lies_on(one: Declared, other: Declared) -> bool:
+    if set(one.channels).isdisjoint(other.channels):
+        return False
+    later = max(one.since, other.since)
+    return one.holds(later) and other.holds(later)
+
+
 def holding(windows: Sequence[Declared], at: datetime) -> Declared | None:
     """The window that holds an instant; of several the one declared first."""
     return next((one for one in sorted(windows, key=_order) if one.holds(at)), None)

@@ -45,10 +45,14 @@ def _usable(channel: int, since: datetime, until: datetime, *, last: bool) -> Se
     return found.order_by(r.read_at.desc() if last else r.read_at).limit(1)
 
 
-def last_reading(db: Connection, channel: int) -> datetime | None:
-    """The instant of the newest reading of a channel; None without any."""
+def last_reading(db: Connection, channel: int, *, until: datetime | None = None) -> datetime | None:
+    """The instant of the newest reading of a channel up to an instant; None without any.
+
+    until: None for no bound.
+    """
     r = t.reading.c
-    found: datetime | None = db.scalar(
-        select(r.read_at).where(r.channel_id == channel).order_by(r.read_at.desc()).limit(1)
-    )
+    wanted = select(r.read_at).where(r.channel_id == channel)
+    if until is not None:
+        wanted = wanted.where(r.read_at <= until)
+    found: datetime | None = db.scalar(wanted.order_by(r.read_at.desc()).limit(1))
     return found

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from psycopg import DataError as RawDataError
 from psycopg import IntegrityError as RawIntegrityError
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import DataError, IntegrityError
 
+from compliance.model.periods import to_us
 from compliance.records import gaps, late, readings, tables, tuples
 from compliance.records.batch import Frame, Kind, gap_of
 
 MOST_SINGLE = 100
 """So many bad readings of a frame are set aside one by one; the bad rest in larger pieces."""
+AHEAD = timedelta(minutes=10)
+"""So far may the clock of a worker be ahead of the database's; what is later is set aside."""
 _REFUSALS = (RawDataError, RawIntegrityError, DataError, IntegrityError)
 
 
@@ -32,15 +36,18 @@ class Arrived:
 def store(db: Connection, frames: Sequence[Frame], *, worker: str) -> Arrived:
     """Store frames in the caller's transaction; one that came before is left as it was.
 
-    A reading that the database refuses is set aside with the reason, and the rest of its frame is
-    stored.
+    A reading that the database refuses, or that is dated ``AHEAD`` of its clock, is set aside with
+    the reason, and the rest of its frame is stored.
     """
-    return sum((_store(db, frame, worker=worker) for frame in frames), Arrived())
+    now: datetime = db.execute(select(func.clock_timestamp())).scalar_one()
+    return sum((_store(db, frame, worker=worker, now=now) for frame in frames), Arrived())
 
 
-def _store(db: Connection, frame: Frame, *, worker: str) -> Arrived:
+def _store(db: Connection, frame: Frame, *, worker: str, now: datetime) -> Arrived:
     if frame.kind is Kind.GAP:
         return _store_gap(db, frame, worker=worker)
+    if frame.until_us > to_us(now + AHEAD):
+        return _sift(db, frame, worker=worker, reason="not a whole reading", now=now)
     try:
         with db.begin_nested():
             new = readings.append(
@@ -56,7 +63,7 @@ def _store(db: Connection, frame: Frame, *, worker: str) -> Arrived:
             )
         return Arrived(new)
     except readings.RefusedBatch as error:
-        return _sift(db, frame, worker=worker, reason=str(error))
+        return _sift(db, frame, worker=worker, reason=str(error), now=now)
 
 
 def _store_gap(db: Connection, frame: Frame, *, worker: str) -> Arrived:
@@ -68,12 +75,13 @@ def _store_gap(db: Connection, frame: Frame, *, worker: str) -> Arrived:
     return Arrived()
 
 
-def _sift(db: Connection, frame: Frame, *, worker: str, reason: str) -> Arrived:
-    """Store what is sound of a refused frame, and set the rest aside, as single readings."""
+def _sift(db: Connection, frame: Frame, *, worker: str, reason: str, now: datetime) -> Arrived:
+    """Store what is sound of a frame, and set the rest aside: what the database refuses as single
+    readings, what is dated in the future as one piece. reason: of what is no whole reading."""
     rows, rest = tuples.split(frame.content)
     try:
         with db.begin_nested():
-            readings.first_time(
+            is_first = readings.first_time(
                 db,
                 worker=worker,
                 sequence=frame.sequence,
@@ -82,11 +90,19 @@ def _sift(db: Connection, frame: Frame, *, worker: str, reason: str) -> Arrived:
             )
     except _REFUSALS:
         rows, rest = [], frame.content  # the key itself is refused: another worker has it
+        is_first = True
+    if not is_first:
+        return Arrived()
     rows, closed = late.parted(
         db, rows, channels=frame.channels, since=frame.since, until=frame.until
     )
+    rows, ahead = _parted(rows, until_us=to_us(now + AHEAD))
     pieces = [_Piece(*one) for one in closed]
     pieces += [_Piece(rest, reason)] if rest else []
+    if ahead:
+        pieces.append(
+            _Piece(b"".join(ahead), _dated_ahead(frame, worker, count=len(ahead), now=now))
+        )
     new = 0
     for outcome in _halved(db, rows):
         if isinstance(outcome, _Piece):
@@ -107,6 +123,24 @@ def _sift(db: Connection, frame: Frame, *, worker: str, reason: str) -> Arrived:
             batch_id=frame.batch_id,
         )
     return Arrived(new, len(pieces))
+
+
+def _parted(rows: Sequence[bytes], *, until_us: int) -> tuple[list[bytes], list[bytes]]:
+    """Rows up to an instant, and those that are later."""
+    sides: tuple[list[bytes], list[bytes]] = [], []
+    for row in rows:
+        key = tuples.key(row)
+        sides[key is not None and key.at_us > until_us].append(row)
+    return sides
+
+
+def _dated_ahead(frame: Frame, worker: str, *, count: int, now: datetime) -> str:
+    minutes = AHEAD // timedelta(minutes=1)
+    return (
+        f"frame {frame.sequence} of worker {worker} has {count} readings dated later than "
+        f"{minutes} minutes after the server's clock ({now:%Y-%m-%d %H:%M} UTC), expected none: "
+        "set the clock that is wrong; the readings are kept here as they came"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,18 @@ class Behind:
     map_name: str
 
 
+def city(db: Connection, code: str) -> int:
+    """The city that a point belongs to, by its id. Raises: NotFound."""
+    found = db.scalar(
+        select(t.industrial_user.c.city_id)
+        .join(t.monitoring_point)
+        .where(t.monitoring_point.c.code == code)
+    )
+    if found is None:
+        raise NotFound(f"there is no monitoring point {code!r} here")
+    return int(found)
+
+
 def instruments(db: Connection, code: str) -> tuple[Behind, ...]:
     """The instruments of a point, by unit id. Raises: NotFound."""
     point = db.scalar(select(t.monitoring_point.c.id).where(t.monitoring_point.c.code == code))

@@ -106,6 +106,10 @@ class ReadingBatch:
     def __len__(self) -> int:
         return len(self.at_us)
 
+    def part(self, which: slice | Flags | NDArray[np.intp]) -> ReadingBatch:
+        """Some of the readings, by a mask or by their places."""
+        return ReadingBatch(**{name: getattr(self, name)[which] for name in self.__slots__})
+
 
 class Kind(IntEnum):
     """What a frame carries."""
@@ -194,6 +198,19 @@ def _refuse_rows(made: ReadingBatch) -> None:
             f"{made.value[i]} with a good quality; expected a finite number, or no value and a "
             "flag that says why"
         )
+
+
+def joined(batches: Sequence[ReadingBatch]) -> ReadingBatch:
+    """Batches one after another; none of them gives an empty one."""
+    if len(batches) == 1:
+        return batches[0]
+    some = batches or (from_readings(()),)
+    return ReadingBatch(
+        **{
+            name: np.concatenate([getattr(each, name) for each in some])
+            for name in ReadingBatch.__slots__
+        }
+    )
 
 
 def from_readings(readings: Sequence[Reading]) -> ReadingBatch:
@@ -297,7 +314,7 @@ def frame(readings: ReadingBatch, *, worker: str, sequence: int) -> Frame:
         sequence=sequence,
         batch_id=key,
         count=len(readings),
-        channels=tuple(int(c) for c in np.unique(readings.channel_id)),
+        channels=tuple(np.unique(readings.channel_id).tolist()),
         since_us=int(readings.at_us.min()),
         until_us=int(readings.at_us.max()) + 1,
         content=copy_tuples(readings, batch=key),
@@ -372,7 +389,7 @@ def decode(data: bytes | memoryview, offset: int = 0) -> tuple[Frame, int]:
         sequence=sequence,
         batch_id=key,
         count=count,
-        channels=tuple(int(c) for c in channels),
+        channels=tuple(channels.tolist()),
         since_us=since,
         until_us=until,
         content=bytes(view[start:end]),

@@ -14,6 +14,9 @@ from compliance.errors import NotFound
 from compliance.records import tables as t
 from compliance.records.scope import Scope
 
+WITHDRAWN = "withdrawn"
+"""Where a detection stands that the program no longer finds, whatever was decided before."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -58,9 +61,19 @@ class Case:
     evidence: Mapping[str, Any]
     judged_at: datetime
     judged_by: str
+    superseded_at: datetime | None
+    superseded_why: str | None
     violation: str | None
-    superseded_at: datetime | None = None
-    superseded_why: str | None = None
+
+    @property
+    def is_withdrawn(self) -> bool:
+        """Whether the program no longer finds it."""
+        return self.superseded_at is not None
+
+    @property
+    def stands(self) -> str:
+        """Where it stands: its state, or that it was withdrawn."""
+        return WITHDRAWN if self.is_withdrawn else self.state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,14 +180,17 @@ def cases(  # noqa: PLR0913 - what a list can be narrowed by
     before_id: int | None = None,
     limit: int = 100,
 ) -> tuple[Case, ...]:
-    """Detections, those of the newest event first; superseded facts are left out.
+    """Detections, those of the newest event first.
 
+    states: where they stand; those withdrawn are left out unless they alone are asked for.
     since: those that ended after; until: those that began before; before_id: the cursor, which is
     the last detection of the page before. Raises: NotFound for a cursor that is none of theirs.
     """
     began = (t.exceedance.c.starts_at, t.detection.c.id)
-    wanted = _cases(scope).where(t.exceedance.c.superseded_at.is_(None))
-    if states:
+    withdrawn = states == (WITHDRAWN,)
+    gone = t.exceedance.c.superseded_at
+    wanted = _cases(scope).where(gone.is_not(None) if withdrawn else gone.is_(None))
+    if states and not withdrawn:
         wanted = wanted.where(t.detection.c.state.in_(states))
     if since is not None:
         wanted = wanted.where(t.exceedance.c.ends_at >= since)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, func, or_, select, text, update
+from sqlalchemy import Connection, Row, func, or_, select, text, update
 
-from compliance.model.commissioning import Counting, differences, read_by
+from compliance.model.commissioning import Counting, completed, differences, read_by
 from compliance.model.periods import to_us
 from compliance.model.register_map import Order, RegisterMap
+from compliance.records import audit
 from compliance.records import tables as t
 
 ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
@@ -149,13 +151,14 @@ def _judge_anew(db: Connection, channels: Sequence[int], since: datetime) -> Non
 
 
 def map_published(db: Connection, found: RegisterMap, *, by: str) -> tuple[int, ...]:
-    """Have count no more what a register map as it is now reads as another number.
+    """Have count no more what a register map as it is now reads as another number or quality.
 
-    Gives the channels; each must be compared with its display anew.
+    Gives the channels; each must be compared with its display anew. The audit log says which.
     """
     ch, i, c = t.channel.c, t.instrument.c, t.counting.c
+    way = (ch.entry, ch.unit, ch.resolution, ch.span_low, ch.span_high, i.byte_order)
     rows = db.execute(
-        select(ch.id, ch.entry, ch.unit, ch.span_low, ch.span_high, i.byte_order, c.read_by)
+        select(ch.id, ch.instrument_id, *way, c.read_by)
         .select_from(t.channel)
         .join(t.instrument, i.id == ch.instrument_id)
         .join(t.counting, (c.channel_id == ch.id) & c.until.is_(None))
@@ -163,27 +166,35 @@ def map_published(db: Connection, found: RegisterMap, *, by: str) -> tuple[int, 
     ).all()
     ended: list[int] = []
     for row in rows:
-        now = _read_now(found, row.entry, row.byte_order, row.unit, (row.span_low, row.span_high))
-        if row.read_by is None and now:
-            is_open = (c.channel_id == row.id) & c.until.is_(None)
-            db.execute(update(t.counting).where(is_open).values(read_by=now))
-            continue
-        changed = differences(row.read_by or {}, now)
+        now = _read_now(found, row)
+        before = now if row.read_by is None else completed(row.read_by, now)
+        changed = differences(before, now)
         if changed:
             why = f"its register map {found.name} has changed: {'; '.join(changed[:3])}"
-            ended += end(db, [row.id], by=by, why=why)
-            _unconfirm(db, row.id)
+            if end(db, [row.id], by=by, why=why):
+                _unconfirm(db, row.id)
+                subject = f"{row.entry} of instrument {row.instrument_id}"
+                detail = {"why": why}
+                audit.note(db, by=by, act="end what counts", subject=subject, detail=detail)
+                ended.append(row.id)
+        elif before != row.read_by:
+            is_open = (c.channel_id == row.id) & c.until.is_(None)
+            db.execute(update(t.counting).where(is_open).values(read_by=before))
     return tuple(ended)
 
 
-def _read_now(
-    of: RegisterMap, entry: str, order: str | None, unit: str, span: tuple[object, object]
-) -> dict[str, str]:
-    if entry not in of.entries:
+def _read_now(of: RegisterMap, row: Row[*tuple[Any, ...]]) -> dict[str, str]:
+    if row.entry not in of.entries:
         return {}
-    low, high = span
-    stated = None if low is None or high is None else (str(low), str(high))
-    return read_by(of, entry, order=Order(order) if order else None, span=stated, unit=unit)
+    low, high = row.span_low, row.span_high
+    return read_by(
+        of,
+        row.entry,
+        order=Order(row.byte_order) if row.byte_order else None,
+        span=None if low is None or high is None else (str(low), str(high)),
+        unit=row.unit,
+        step=row.resolution,
+    )
 
 
 def _unconfirm(db: Connection, channel_id: int) -> None:

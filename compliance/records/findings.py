@@ -91,7 +91,7 @@ def put(  # noqa: PLR0913 - a fact, where it belongs, and how it came
     if change == Change.SAME:
         return change
     if change == Change.REVISED:
-        _keep(db, old, why=why or "late, corrected or excluded readings")
+        _revise(db, old, row, why=why or "late, corrected or excluded readings")
     db.execute(
         update(t.exceedance)
         .where(t.exceedance.c.id == fact.id)
@@ -118,14 +118,40 @@ def _change(old: RowMapping, new: Mapping[str, Any]) -> Change:
     return Change.ENDED if new["settled"] else Change.EXTENDED
 
 
+def _revise(db: Connection, old: RowMapping, row: Mapping[str, Any], *, why: str) -> None:
+    """Keep what a fact said; one that was withdrawn and says the same again differs no more."""
+    if old["superseded_at"] is None:
+        _keep(db, old, why=why)
+        _differ(db, old, why=why)
+        return
+    _keep(db, old, why=f"found again after it was withdrawn: {old['superseded_why']}")
+    d = t.detection.c
+    withdrawn = d.differs == _differs(old["superseded_why"])
+    db.execute(
+        update(t.detection).where(d.exceedance_id == old["id"], withdrawn).values(differs=None)
+    )
+    if any(old[name] != row[name] for name in _CONTENT):
+        _differ(
+            db, old, why=f"found again otherwise after it was withdrawn: {old['superseded_why']}"
+        )
+
+
 def _keep(db: Connection, old: RowMapping, *, why: str) -> None:
     was = {name: _json(old[name]) for name in _CONTENT}
     db.execute(insert(t.exceedance_history).values(exceedance_id=old["id"], why=why, was=was))
-    db.execute(
-        update(t.detection)
-        .where(t.detection.c.exceedance_id == old["id"], t.detection.c.state != "detected")
-        .values(differs=f"the result would now differ: {why}")
-    )
+
+
+def _differ(db: Connection, old: RowMapping, *, why: str, only_new: bool = False) -> None:
+    """Say of a decision that what it rests on is otherwise now. only_new: unless that was said."""
+    d = t.detection.c
+    wanted = update(t.detection).where(d.exceedance_id == old["id"], d.state != "detected")
+    if only_new:
+        wanted = wanted.where(d.differs.is_(None))
+    db.execute(wanted.values(differs=_differs(why)))
+
+
+def _differs(why: str) -> str:
+    return f"the result would now differ: {why}"
 
 
 def withdraw(db: Connection, fact_ids: Sequence[str], *, why: str, at: datetime) -> None:
@@ -136,6 +162,7 @@ def withdraw(db: Connection, fact_ids: Sequence[str], *, why: str, at: datetime)
         )
     ).mappings():
         _keep(db, old, why=why)
+        _differ(db, old, why=why, only_new=True)
         db.execute(
             update(t.exceedance)
             .where(t.exceedance.c.id == old["id"])
@@ -254,7 +281,7 @@ def locked_detection(db: Connection, detection_id: int) -> RowMapping:
                 t.exceedance.c.rule_id,
                 t.exceedance.c.starts_at,
                 t.exceedance.c.evidence,
-                t.exceedance.c.superseded_at,
+                t.exceedance.c.superseded_why,
                 t.monitoring_point.c.code.label("point"),
                 t.industrial_user.c.city_id,
                 t.city.c.zone,

@@ -59,13 +59,13 @@ def between(
 
 
 def last_slots(db: Connection, channels: Sequence[int], *, now: datetime) -> dict[int, int]:
-    """The newest stored slot of each channel in microseconds since 1970; none within 35 days: left
-    out."""
+    """The newest stored slot of each channel that is not after now, in microseconds since 1970;
+    none within 35 days: left out."""
     r = tables.reading.c
     wanted = func.unnest(cast(list(channels), ARRAY(Integer))).table_valued("id").render_derived()
     newest = lateral(
         select(r.read_at)
-        .where(r.channel_id == wanted.c.id, r.read_at >= now - LOOKED_BACK)
+        .where(r.channel_id == wanted.c.id, r.read_at >= now - LOOKED_BACK, r.read_at <= now)
         .order_by(r.read_at.desc())
         .limit(1)
     )

@@ -12,6 +12,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from compliance.records import tables
 
+UNUSABLE_MAPS = "unusable_maps"
+"""Where a worker's beat tells of the map files that it cannot use: why, by name."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
@@ -51,6 +54,13 @@ def beats(db: Connection) -> tuple[Beat, ...]:
     t = tables.heartbeat
     found = db.execute(select(t.c.process, t.c.at, t.c.detail).order_by(t.c.process))
     return tuple(Beat(process=p, at=at, detail=detail) for p, at, detail in found)
+
+
+def unusable_maps(db: Connection) -> tuple[str, ...]:
+    """A sentence for each register map that a worker cannot use, as its last beat tells."""
+    told = (beat.detail.get(UNUSABLE_MAPS) for beat in beats(db))
+    found = {f"{name}: {why}" for one in told if isinstance(one, dict) for name, why in one.items()}
+    return tuple(sorted(found))
 
 
 def fault(db: Connection, process: str, what: str) -> None:

@@ -22,8 +22,9 @@ from sqlalchemy import (
     update,
 )
 
-from compliance.errors import NotFound
+from compliance.errors import InputError, NotFound
 from compliance.model.sites import Gateway
+from compliance.records import audit
 from compliance.records import tables as t
 
 PATIENCE = timedelta(seconds=30)
@@ -32,6 +33,13 @@ KEPT = timedelta(days=1)
 """How long what was asked is kept where nothing came of it."""
 LOCK = 470413
 """The advisory lock under which questions are taken: one at a time to each gateway."""
+
+MOST_OPEN = 10
+"""Questions of one person that may wait for their answers at the same time."""
+ONE_ENTRY = timedelta(minutes=10)
+"""A page asks the same again every two seconds: within so long one audit entry stands for all."""
+_ASKERS = 470414
+"""The first key of the advisory locks under which a person's open questions are counted."""
 
 
 class Asks(StrEnum):
@@ -78,8 +86,12 @@ def ask(  # noqa: PLR0913 - a question is that much
     map_name: str | None = None,
     order: str | None = None,
 ) -> int:
-    """Put a question; its number. A gateway that is on file by host and port is recognised."""
+    """Put a question and write it down; its number. A gateway on file is recognised by its address.
+
+    Raises: InputError where too many of the person's are open.
+    """
     _forget(db)
+    _require_few(db, person_id)
     known = db.scalar(
         select(t.gateway.c.id).where(
             t.gateway.c.host == gateway.host, t.gateway.c.port == gateway.port
@@ -97,8 +109,38 @@ def ask(  # noqa: PLR0913 - a question is that much
         "map_name": map_name,
         "byte_order": order,
     }
+    is_new = not _asked_lately(db, row)
     made = db.scalar(t.field_question.insert().values(**row).returning(t.field_question.c.id))
+    if is_new:
+        _note(db, row)
     return int(made or 0)
+
+
+def _require_few(db: Connection, person_id: int) -> None:
+    """Raises: InputError where too many questions of a person are open."""
+    db.execute(select(func.pg_advisory_xact_lock(_ASKERS, person_id)))
+    q = t.field_question.c
+    fresh = q.asked_at > func.clock_timestamp() - PATIENCE
+    waiting = (q.asked_by == person_id) & q.answered_at.is_(None) & fresh
+    if (db.scalar(select(func.count()).where(waiting)) or 0) >= MOST_OPEN:
+        raise InputError(
+            f"{MOST_OPEN} questions of yours wait for an answer; expected fewer, so wait for one"
+        )
+
+
+def _asked_lately(db: Connection, row: Mapping[str, Any]) -> bool:
+    """Whether somebody asked just the same a moment ago."""
+    q = t.field_question.c
+    same = [q[key].is_not_distinct_from(value) for key, value in row.items() if key != "gateway_id"]
+    lately = q.asked_at > func.clock_timestamp() - ONE_ENTRY
+    return bool(db.scalar(select(select(q.id).where(lately, *same).exists())))
+
+
+def _note(db: Connection, row: Mapping[str, Any]) -> None:
+    by = db.scalar(select(t.person.c.name).where(t.person.c.id == row["asked_by"]))
+    detail = {key: row[key] for key in ("kind", "transport", "first_unit", "last_unit", "map_name")}
+    subject = f"{row['host']}:{row['port']}"
+    audit.note(db, by=str(by), act="ask the field", subject=subject, detail=detail)
 
 
 def _forget(db: Connection) -> None:

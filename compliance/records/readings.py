@@ -257,14 +257,18 @@ def _interval(at_us: Times, cadence: Sequence[tuple[int, int]]) -> Times:
     return intervals
 
 
-def latest(db: Connection, channels: Sequence[int], *, since: datetime) -> dict[int, Latest]:
-    """The newest reading of each channel since an instant, and the newest that may be judged.
+def latest(
+    db: Connection, channels: Sequence[int], *, since: datetime, until: datetime
+) -> dict[int, Latest]:
+    """The newest reading of each channel in ``[since, until)``, and the newest that may be judged.
 
+    until: now, or a moment later: a reading dated in the future must not hide that none comes.
     A channel without any is left out. Words are not read (``words_at``). One LATERAL query: the
     newest row of each channel comes from its own end of the index. Only where that one may not be
     judged is another looked for, where a declared window holds it before that window.
     """
-    found = db.execute(_newest(), {"channels": Int4Array(channels), "since": since})
+    wanted = {"channels": Int4Array(channels), "since": since, "until": until}
+    found = db.execute(_newest(), wanted)
     return {row[0]: _latest(tuple(row)) for row in found}
 
 
@@ -275,7 +279,11 @@ def _newest() -> Select[Any]:
     wanted = ("read_at", "value", "quality", "offset_ms", "device_offset_ms")
     recent = (
         select(*(r.c[name] for name in wanted))
-        .where(r.c.channel_id == c.c.id, r.c.read_at >= bindparam("since"))
+        .where(
+            r.c.channel_id == c.c.id,
+            r.c.read_at >= bindparam("since"),
+            r.c.read_at < bindparam("until"),
+        )
         .order_by(r.c.read_at.desc())
         .limit(1)
     )

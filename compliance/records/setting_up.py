@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, any_, exists, not_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, any_, exists, not_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from compliance.errors import InputError, NotFound
@@ -23,7 +24,7 @@ POLLED_SINCE = datetime(2000, 1, 1, tzinfo=UTC)
 class Reads:
     """How an instrument is read and by whom it was confirmed.
 
-    channels: by id, each with what its value is told in (entry, unit, span).
+    channels: by id, each with what its value is told in (entry, unit, step, span).
     """
 
     map_name: str
@@ -62,7 +63,7 @@ def reads(db: Connection, instrument_id: int) -> Reads | None:
     if row is None:
         return None
     ways = db.execute(
-        select(c.id, c.entry, c.unit, c.span_low, c.span_high)
+        select(c.id, c.entry, c.unit, c.resolution, c.span_low, c.span_high)
         .where(c.instrument_id == instrument_id, c.is_read)
         .order_by(c.id)
     )
@@ -71,8 +72,17 @@ def reads(db: Connection, instrument_id: int) -> Reads | None:
         map_name=row["map_name"],
         order=row["byte_order"],
         confirmed=confirmed,
-        channels={channel: tuple(way) for channel, *way in ways},
+        channels={
+            channel: (entry, unit, Decimal(step), *span)
+            for channel, entry, unit, step, *span in ways
+        },
     )
+
+
+def lock(db: Connection, instrument_id: int) -> None:
+    """Let nobody else change an instrument until the transaction ends; wait for who does."""
+    i = t.instrument.c
+    db.execute(select(i.id).where(i.id == instrument_id).with_for_update())
 
 
 def behind(db: Connection, gateway_id: int, unit_id: int) -> int | None:
@@ -179,15 +189,25 @@ def points(db: Connection, scope: Scope) -> dict[str, int]:
 
 def gateways(db: Connection, scope: Scope) -> tuple[Gateway, ...]:
     """The gateways behind which a viewer may set up: none that serves another city's point."""
-    others = (
+    return _gateways(db, ~_serves_others(scope))
+
+
+def of_others(db: Connection, scope: Scope) -> tuple[Gateway, ...]:
+    """The gateways that serve a point outside a scope."""
+    return _gateways(db, _serves_others(scope))
+
+
+def _serves_others(scope: Scope) -> ColumnElement[bool]:
+    return exists(
         select(t.instrument.c.id)
         .join(t.monitoring_point, t.monitoring_point.c.id == t.instrument.c.monitoring_point_id)
         .join(t.industrial_user)
         .where(t.instrument.c.gateway_id == t.gateway.c.id, not_(scope.rows()))
     )
-    rows = db.execute(
-        select(t.gateway).where(~exists(others)).order_by(t.gateway.c.name)
-    ).mappings()
+
+
+def _gateways(db: Connection, condition: ColumnElement[bool]) -> tuple[Gateway, ...]:
+    rows = db.execute(select(t.gateway).where(condition).order_by(t.gateway.c.name)).mappings()
     return tuple(Gateway(**row) for row in rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, update
@@ -36,6 +36,24 @@ def add(db: Connection, window: Declared) -> int:
         [{"number": number, "channel_id": one, **said} for one in sorted(set(window.channels))],
     )
     return number
+
+
+def twin(db: Connection, window: Declared, *, within: timedelta) -> int | None:
+    """The number of the same declaration by the same person a moment before; None without one."""
+    t = tables.declared_window
+    said = ("since", "kind", "reason", "declared_by")
+    found = db.execute(
+        select(t).where(
+            *(t.c[name] == getattr(window, name) for name in said),
+            t.c.until.is_not_distinct_from(window.until),
+            t.c.declared_at > window.declared_at - within,
+            t.c.withdrawn_at.is_(None),
+        )
+    ).mappings()
+    covers: dict[int, set[int]] = {}
+    for row in found:
+        covers.setdefault(row["number"], set()).add(row["channel_id"])
+    return next((n for n, over in covers.items() if over == set(window.channels)), None)
 
 
 def end(db: Connection, number: int, *, until: datetime, by: str, at: datetime) -> None:

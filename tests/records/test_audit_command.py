@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC
 from os import environ
 from pathlib import Path
 
@@ -17,11 +18,11 @@ from tests.support.manhole import manhole
 pytestmark = pytest.mark.database
 
 
-def run(engine: Engine, *words: str) -> subprocess.CompletedProcess[str]:
+def run(engine: Engine, *words: str, **own: str) -> subprocess.CompletedProcess[str]:
     url = engine.url.render_as_string(hide_password=False)
     return subprocess.run(
         [sys.executable, "-m", "app", *words],
-        env={**environ, "DATABASE_URL": url},
+        env={**environ, "DATABASE_URL": url, **own},
         capture_output=True,
         text=True,
         check=False,
@@ -78,3 +79,11 @@ def test_a_since_that_is_no_date_is_told_in_one_sentence(engine: Engine) -> None
     done = run(engine, "audit", "list", "--since", "yesterday")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("pretreat: --since is 'yesterday'; expected a date")
+
+
+def test_the_list_cuts_no_instant_in_a_narrow_window(engine: Engine) -> None:
+    with engine.begin() as db:
+        audit.note(db, by="Ana Ruiz, Coordinator", act="x" * 40, subject="y" * 40, detail={"a": 1})
+        (entry,) = audit.entries(db)
+    said = run(engine, "audit", "list", COLUMNS="80").stdout
+    assert entry.at.astimezone(UTC).isoformat(timespec="seconds") in said

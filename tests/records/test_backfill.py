@@ -102,6 +102,34 @@ def test_bad_rows_refuse_the_run_and_the_first_five_are_named(
     assert cadences(there.engine, there.ph) == [(BASE, 60_000)]
 
 
+def test_a_row_of_the_future_is_set_aside_with_its_sentence(
+    importing: Import, there: Manhole, tmp_path: Path
+) -> None:
+    soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    path = written(
+        tmp_path / "a.csv",
+        HEADER + "2024-01-01 00:00,MH-1,ph,7.2,s.u.,\n"
+        f"2099-01-01 00:00,MH-1,ph,7.3,s.u.,\n{soon},MH-1,ph,7.3,s.u.,\n"
+        "2300-01-01 00:00,MH-1,ph,7.3,s.u.,\n",
+    )
+    with pytest.raises(InputError, match="row 3, column at: .*lies in the future; correct the"):
+        importing(path)
+    assert rows(there.engine) == []
+    found = importing(path, skip_bad_rows=True)
+    assert (found["code"], found["new"], found["rejected"]) == (1, 1, 3)
+
+
+def test_a_future_hour_of_tags_is_set_aside(
+    importing: Import, there: Manhole, tmp_path: Path
+) -> None:
+    tags = written(tmp_path / "tags.json", '{"tags": {"PH": "MH-1:ph s.u."}}')
+    path = written(
+        tmp_path / "w.csv", "$DATE,$TIME,PH\n2024-01-01,00:00,7.2\n2099-01-01,00:00,7.3\n"
+    )
+    found = importing(path, tags=tags, skip_bad_rows=True)
+    assert (found["new"], found["rejected"]) == (1, 1)
+
+
 def test_skipped_rows_lie_beside_the_file_with_their_line(
     importing: Import, there: Manhole, tmp_path: Path
 ) -> None:

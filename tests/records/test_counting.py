@@ -8,11 +8,12 @@ from importlib import import_module
 import pytest
 from sqlalchemy import Engine, select
 
+from compliance.errors import InputError
 from compliance.jobs import site
 from compliance.jobs.slugs import screen_slugs
 from compliance.model.readings import Quality
 from compliance.model.register_map import RegisterMap
-from compliance.records import buckets, counting, maps, readings, setting_up
+from compliance.records import audit, buckets, counting, maps, readings, setting_up
 from compliance.records import tables as t
 from tests.support.manhole import AT, SITE, Manhole, manhole
 from tests.support.polling import entry, mapped
@@ -162,8 +163,18 @@ def test_a_map_that_reads_another_number_ends_it_and_one_with_a_new_note_does_no
     assert counts(mh) == {mh.flow} and not confirmed(mh)
     with mh.engine.connect() as db:
         (kept,) = counting.records(db, [mh.ph])[mh.ph]
+        (logged,) = [one for one in audit.entries(db) if one.act == "end what counts"]
     assert kept.ended_by == "w"
     assert "has changed: ai1_value.scale: 1, now 0.1" in kept.ended_why
+    assert logged.by == "w" and logged.subject.startswith("ai1_value of instrument")
+    assert logged.detail == {"why": kept.ended_why}
+
+
+def test_a_map_that_gives_its_values_another_range_ends_it(mh: Manhole) -> None:
+    begin(mh, 0)
+    published(mh, liquiline(low=0, high=14))
+    published(mh, liquiline(low=0, high=12))
+    assert counts(mh) == set()
 
 
 def document(**instrument: object) -> site.SiteDocument:
@@ -198,6 +209,20 @@ def test_a_site_document_that_changes_how_it_is_read_ends_its_confirmation(
     site.store(engine, document(**change))
     assert (mh.ph in counts(mh)) is counted
     assert confirmed(mh) is is_confirmed
+
+
+def test_a_site_document_with_another_step_ends_it_and_one_too_coarse_is_refused(
+    engine: Engine,
+) -> None:
+    mh = manhole(engine)
+    (kept, *others) = SITE["cities"][0]["users"][0]["points"][0]["instruments"][0]["channels"]
+    site.store(engine, document(channels=[{**kept, "resolution": "0.010"}, *others]))
+    assert mh.ph in counts(mh)
+    site.store(engine, document(channels=[{**kept, "resolution": "0.1"}, *others]))
+    assert counts(mh) == {mh.flow}
+    coarse = document(channels=[{**kept, "resolution": "20"}, *others])
+    with pytest.raises(InputError, match=r"channel ai1_value: step is 20 s\.u\."):
+        site.parse(coarse.model_dump_json(exclude_unset=True), file="site.yaml")
 
 
 def test_a_document_without_a_confirmation_lets_nothing_count(engine: Engine) -> None:

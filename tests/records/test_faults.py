@@ -58,7 +58,7 @@ def judged(engine: Engine, home: Path, stored: dict[int, float | None]) -> verdi
     """The verdict where seconds 0 to 4 were accepted with their number as value."""
     site.store(engine, site.SiteDocument.model_validate(scene._site(SIZE, [1502])))
     with Spool(home / "spool" / "w", worker="w", now=lambda: AT) as spool:
-        spool.put([reading(second, float(second)) for second in range(5)])
+        spool.put(batch.from_readings([reading(second, float(second)) for second in range(5)]))
     with engine.begin() as db:
         for second, value in stored.items():
             db.execute(

@@ -41,7 +41,7 @@ def test_the_forwarder_carries_everything_over_once(engine: Engine, tmp_path: Pa
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
         carrier = ToDatabase(engine, worker="w")
         for start in (0, 5):
-            spool.put(readings(start, 5))
+            spool.put(batch.from_readings(readings(start, 5)))
             spool.commit()
         (taken,) = spool.outlet.take(Lane.BACKLOG, frames=1)
         carrier.store([taken.frame])  # and then it dies, before it could acknowledge
@@ -57,7 +57,7 @@ def test_a_damaged_frame_is_quarantined_and_the_rest_goes_on(
 ) -> None:
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
         for start in (0, 1, 2):
-            spool.put(readings(start, 1))
+            spool.put(batch.from_readings(readings(start, 1)))
             spool.commit()
     segment = next(tmp_path.glob("*.seg"))
     content = bytearray(segment.read_bytes())
@@ -98,7 +98,7 @@ def test_a_database_that_is_away_is_waited_for(engine: Engine, tmp_path: Path) -
         forwarder = Forwarder(spool, ToDatabase(engine, worker="w"))
         thread = threading.Thread(target=forwarder.run, args=(stop,))
         thread.start()
-        spool.put(readings(0, 3))
+        spool.put(batch.from_readings(readings(0, 3)))
         spool.commit()
         time.sleep(0.5)
         assert spool.outlet.backlog_bytes() > 0

@@ -9,19 +9,23 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, insert, update
 
-from compliance.errors import NotFound
-from compliance.model.endpoints import Endpoint
+from compliance.errors import InputError, NotFound
+from compliance.model.endpoints import Endpoint, Transport
+from compliance.model.reach import Reach
 from compliance.model.readings import Reading
 from compliance.model.sites import Gateway, Role
-from compliance.records import leases, people, questions, tokens
+from compliance.model.wire import Protocol
+from compliance.records import audit, leases, people, questions, tokens
 from compliance.records import tables as t
 from compliance.records.questions import Asks, Question
+from compliance.settings import PRIVATE
 from ingest import between, enquiry
 from ingest.holding import Maps
 from ingest.poll import Watch
 from ingest.schedule import Round
 from tests.support.faulty import Asked, Scripted
 from tests.support.polling import PH, gateway_at, mapped, unit
+from tests.support.polling import watch as polling
 
 MAP = """name: acme
 vendor: Acme
@@ -32,6 +36,8 @@ entries:
   - {name: ph, table: holding, address: 0, printed: "40001", type: uint16, scale: "0.01", unit: s.u., evidence: manual}
   - {name: level, table: holding, address: 1, printed: "40002", type: float32, order: null, unit: m, evidence: manual}
 """  # noqa: E501
+
+HERE = Reach.of(["127.0.0.0/8"])
 
 
 def put(db: Connection, table: object, **values: object) -> int:
@@ -142,6 +148,25 @@ def test_a_question_is_seen_by_who_asked_it_alone(db: Connection, person: int) -
         questions.find(db, number, person_id=person + 1)
 
 
+def test_each_question_is_in_the_audit_log_with_its_host(db: Connection, person: int) -> None:
+    there = Gateway(id=0, name="x", host="10.0.0.8", port=502)
+    ask(db, person, there)
+    ask(db, person, there)  # as a page does every two seconds
+    ask(db, person, there, last=9)
+    said = [(one.by, one.act, one.subject, one.detail["kind"]) for one in audit.entries(db)]
+    who = ("Adam Root", "ask the field", "10.0.0.8:502")
+    assert said == [(*who, "read"), (*who, "scan")]
+
+
+def test_ten_questions_of_one_person_may_be_open(db: Connection, person: int) -> None:
+    there = Gateway(id=0, name="x", host="10.0.0.8", port=502)
+    first = [ask(db, person, there) for _ in range(questions.MOST_OPEN)][0]
+    with pytest.raises(InputError, match="10 questions of yours wait"):
+        ask(db, person, there)
+    questions.answer(db, first, content={})
+    ask(db, person, there)
+
+
 # -- on the line
 
 
@@ -180,7 +205,7 @@ def instrument(asked: Asked) -> object:
 def test_an_answer_gives_words_and_every_order_that_is_open(known: Maps) -> None:
     async def run() -> tuple[object, str]:
         async with Scripted(instrument) as gateway:
-            return await enquiry.answered(question(gateway.endpoint), Lines(), known)
+            return await enquiry.answered(question(gateway.endpoint), Lines(), known, reach=HERE)
 
     content, problem = asyncio.run(run())
     assert problem == "" and isinstance(content, dict)
@@ -195,10 +220,10 @@ def test_a_polled_gateway_is_asked_over_its_own_connection_between_two_rounds(kn
 
     async def run() -> tuple[int, object]:
         async with Scripted(instrument) as gateway:
-            watch = Watch(gateway_at(gateway.endpoint), [unit(1, mapped(PH))], readings.extend)
+            watch = polling(gateway.endpoint, [unit(1, mapped(PH))], readings.extend)
             rounds = [Round(interval=1000, slot=1000 * n, skipped=()) for n in range(1, 9)]
             asked = asyncio.create_task(
-                enquiry.answered(question(gateway.endpoint), Lines(watch), known)
+                enquiry.answered(question(gateway.endpoint), Lines(watch), known, reach=HERE)
             )
             for each in rounds:
                 await watch.round(each)
@@ -216,17 +241,89 @@ def test_a_polled_gateway_is_asked_over_its_own_connection_between_two_rounds(kn
 def test_a_line_over_which_nothing_is_polled_is_given_back(known: Maps) -> None:
     async def run() -> bool:
         async with Scripted(instrument) as gateway:
-            watch = Watch(gateway_at(gateway.endpoint), [], lambda readings: None)
-            await enquiry.answered(question(gateway.endpoint), Lines(watch), known)
+            watch = polling(gateway.endpoint, [], lambda readings: None)
+            await enquiry.answered(question(gateway.endpoint), Lines(watch), known, reach=HERE)
             return watch.between.connected
 
     assert asyncio.run(run()) is False
 
 
+def test_a_connection_of_its_own_goes_only_within_reach(known: Maps) -> None:
+    async def run() -> tuple[object, str, int]:
+        async with Scripted(instrument) as gateway:
+            asked = question(gateway.endpoint)
+            usual = Reach.of(PRIVATE)
+            return *await enquiry.answered(asked, Lines(), known, reach=usual), gateway.connections
+
+    content, problem, connections = asyncio.run(run())
+    assert (content, connections) == (None, 0)
+    assert "leads to 127.0.0.1, which is in no network of PRETREAT_FIELD_ALLOW" in problem
+
+
+def test_a_device_that_is_no_serial_line_is_not_opened(known: Maps, tmp_path: Path) -> None:
+    asked = question(
+        Endpoint(
+            host=str(tmp_path / "file"), port=0, transport=Transport.SERIAL, protocol=Protocol.RTU
+        )
+    )
+    content, problem = asyncio.run(enquiry.answered(asked, Lines(), known, reach=HERE))
+    assert content is None and "is no serial device" in problem
+
+
+class Tray:
+    """Questions in a list, and what became of them."""
+
+    def __init__(self, *asked: Question) -> None:
+        self._asked = list(asked)
+        self.problems: list[str] = []
+
+    def take(self) -> Question | None:
+        return self._asked.pop(0) if self._asked else None
+
+    def answer(self, question: Question, content: object, problem: str) -> None:
+        self.problems.append(problem)
+
+
+class Broken(Lines):
+    """A fault of ours over the first question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left = 1
+
+    def line(self, gateway: int) -> between.Between | None:
+        self._left -= 1
+        if self._left == 0:
+            raise RuntimeError("a fault of ours")
+        return None
+
+
+def test_a_fault_over_a_question_is_answered_noted_and_the_next_one_is_asked(known: Maps) -> None:
+    faults: list[str] = []
+
+    async def run() -> list[str]:
+        async with Scripted(instrument) as gateway:
+            tray = Tray(question(gateway.endpoint), question(gateway.endpoint))
+            task = asyncio.create_task(
+                enquiry.attend(tray, Broken(), known, reach=HERE, fault=faults.append)
+            )
+            while len(tray.problems) < 2 and not task.done():
+                await asyncio.sleep(0.02)
+            task.cancel()
+            return tray.problems
+
+    problems = asyncio.run(asyncio.wait_for(run(), 10))
+    assert "wrote the fault down; ask again" in problems[0]
+    assert problems[1] == ""
+    assert faults == ["question 1 to g: RuntimeError: a fault of ours"]
+
+
 def test_a_scan_names_who_answers(known: Maps) -> None:
     async def run() -> tuple[object, str]:
         async with Scripted(lambda asked: 2 if asked.unit == 3 else instrument(asked)) as gateway:
-            return await enquiry.answered(question(gateway.endpoint, last=3), Lines(), known)
+            return await enquiry.answered(
+                question(gateway.endpoint, last=3), Lines(), known, reach=HERE
+            )
 
     content, problem = asyncio.run(run())
     assert problem == "" and isinstance(content, dict)
@@ -249,7 +346,7 @@ def test_why_nothing_was_read_is_one_sentence(
     async def run() -> tuple[object, str]:
         async with Scripted(script) as gateway:  # type: ignore[arg-type]
             asked = question(gateway.endpoint, map_name=map_name)
-            return await enquiry.answered(asked, Lines(), known)
+            return await enquiry.answered(asked, Lines(), known, reach=HERE)
 
     content, problem = asyncio.run(run())
     assert content is None and says in problem
@@ -262,3 +359,21 @@ def test_a_changed_map_is_another_map_at_once(known: Maps, tmp_path: Path) -> No
     assert known.newest("acme") != before
     assert known.mark() != mark
     assert known["acme"].entries["ph"].scale != before.entries["ph"].scale
+
+
+def test_a_gateway_that_closes_after_each_answer_is_scanned_whole(known: Maps) -> None:
+    async def closing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readexactly(12)
+        writer.write(asked[:4] + bytes([0, 5, asked[6], 3, 2, 0, 7]))
+        await writer.drain()
+        writer.close()
+
+    async def run() -> tuple[object, str]:
+        server = await asyncio.start_server(closing, "127.0.0.1", 0)
+        async with server:
+            place = Endpoint(host="127.0.0.1", port=server.sockets[0].getsockname()[1])
+            return await enquiry.answered(question(place, last=4), Lines(), known, reach=HERE)
+
+    content, _ = asyncio.run(run())
+    assert isinstance(content, dict)
+    assert [one["unit"] for one in content["units"]] == [1, 2, 3, 4]

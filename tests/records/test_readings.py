@@ -12,7 +12,8 @@ from sqlalchemy import Connection, func, insert, select
 from compliance.model.periods import from_us, to_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.units import Unit
-from compliance.records import buckets, counting, readings, tables
+from compliance.records import buckets, counting, gaps, readings, tables
+from compliance.records.around import last_reading
 from compliance.records.batch import Frame, frame, from_readings
 
 AT = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -161,13 +162,24 @@ def test_the_interval_is_the_cadence_in_force_at_each_reading(db: Connection) ->
 def test_the_latest_reading_shows_the_fault_and_the_last_valid_value(db: Connection) -> None:
     channel(db)
     store(db, framed(1, [reading(0, 7.12), reading(60, None, quality=Quality.MISSING_MARK)]))
-    latest = readings.latest(db, [7, 8], since=AT)
+    latest = readings.latest(db, [7, 8], since=AT, until=FUTURE)
     assert list(latest) == [7]
     assert latest[7].reading.quality == Quality.MISSING_MARK
     assert latest[7].reading.value is None
     assert latest[7].valid is not None
     assert latest[7].valid.value == 7.12
-    assert readings.latest(db, [7], since=AT + timedelta(seconds=90)) == {}
+    assert readings.latest(db, [7], since=AT + timedelta(seconds=90), until=FUTURE) == {}
+
+
+def test_a_reading_dated_later_is_not_the_newest(db: Connection) -> None:
+    channel(db)
+    store(db, framed(1, [reading(0, 7.12), reading(60, 7.5)]))
+    latest = readings.latest(db, [7], since=AT, until=AT + timedelta(seconds=60))
+    assert latest[7].reading.read_at == AT
+    assert latest[7].valid is not None and latest[7].valid.value == 7.12
+    slots = gaps.last_slots(db, [7], now=AT + timedelta(seconds=30))
+    assert slots == {7: to_us(AT)}
+    assert last_reading(db, 7, until=AT + timedelta(seconds=30)) == AT
 
 
 def test_a_chart_of_few_readings_shows_each_and_leaves_gaps(db: Connection) -> None:

@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, insert
 
 from compliance.jobs import site
 from compliance.model.register_map import Table
-from compliance.records import audit
+from compliance.model.sites import Role
+from compliance.records import audit, people
+from compliance.records import tables as t
 from ingest import enabling, library, scenario
 from ingest.errors import BadReply, NoAnswer, NotConnected, Refused
 from ingest.simulator import serve
@@ -163,6 +165,21 @@ def test_it_is_off_by_default_and_for_those_without_the_permit(
     assert run(engine, tmp_path, "user", "revoke", "ana", "enable_sampler").returncode == 0
     assert run(engine, tmp_path, *words, "ana").returncode == 2
     assert not [act for act, _ in acts(engine) if "sampler" in act]
+
+
+@pytest.mark.parametrize("role", [Role.COORDINATOR, Role.ADMINISTRATOR])
+def test_people_of_another_city_are_refused(engine: Engine, tmp_path: Path, role: Role) -> None:
+    install(engine, free_port())
+    said = {"control_authority": "a", "ordinance_authority": "b", "billing_authority": "c"}
+    with engine.begin() as db:
+        made = insert(t.city).values(slug="m", name="M", zone="UTC", rulebooks=[], **said)
+        city = db.execute(made).inserted_primary_key[0]
+        who = {"login": "mo", "name": "Mo Hart", "password": "-", "office": "Coordinator"}
+        people.add(db, **who, role=role, city_id=city)
+    assert run(engine, tmp_path, "user", "permit", "mo", "enable_sampler").returncode == 0
+    done = run(engine, tmp_path, "sampler", "enable", "MH-1", "--as", "mo")
+    assert (done.returncode, "does not belong to the city of MH-1" in done.stderr) == (2, True)
+    assert not [act for act, _ in acts(engine) if "sampler:" in act]
 
 
 def test_where_nothing_answers_the_failure_is_noted_too(engine: Engine, tmp_path: Path) -> None:

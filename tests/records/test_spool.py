@@ -122,7 +122,7 @@ def test_the_last_stored_slot_of_each_channel_is_found(db: Connection) -> None:
 def test_while_a_day_drains_what_is_new_is_stored_first(engine: Engine, tmp_path: Path) -> None:
     with Spool(tmp_path, worker="w", now=lambda: AT) as spool:
         for start in range(0, 3000, 10):
-            spool.put(readings(start, 10))
+            spool.put(batch.from_readings(readings(start, 10)))
             spool.commit()
         fresh = 86_400
         seen: list[list[float]] = []
@@ -134,11 +134,11 @@ def test_while_a_day_drains_what_is_new_is_stored_first(engine: Engine, tmp_path
                 done = super().store(frames)
                 seen.append([row[2] for f in frames for row in tuples.rows(f.content)])
                 if len(seen) < 8:
-                    spool.put(readings(fresh + len(seen), 1))
+                    spool.put(batch.from_readings(readings(fresh + len(seen), 1)))
                     spool.commit()
                 return done
 
-        spool.put(readings(fresh, 1))
+        spool.put(batch.from_readings(readings(fresh, 1)))
         spool.commit()
         Forwarder(spool, Watching(engine, worker="w")).drain()
     new = [i for i, values in enumerate(seen) if values[0] > fresh]

@@ -55,6 +55,17 @@ def declare(
     )
 
 
+def explain(mh: Manhole) -> None:
+    decide(
+        mh.engine,
+        decision=Decision.EXPLAIN,
+        detection_id=1,
+        viewer=mh.coordinator,
+        reason="Probe cleaning, logged",
+        now=AT,
+    )
+
+
 def acts(mh: Manhole) -> list[tuple[str, str, str]]:
     with mh.engine.connect() as db:
         noted = [(one.by, one.act, one.subject) for one in audit.entries(db)]
@@ -142,20 +153,41 @@ def test_a_window_covers_its_own_channel_alone(mh: Manhole) -> None:
 def test_what_a_person_decided_stays_and_says_that_it_would_now_differ(mh: Manhole) -> None:
     mh.put(LOW)
     mh.judge()
-    decide(
-        mh.engine,
-        decision=Decision.EXPLAIN,
-        detection_id=1,
-        viewer=mh.coordinator,
-        reason="Probe cleaning, logged",
-        now=AT,
-    )
+    explain(mh)
     declare(mh, 0, 10)
     mh.judge()
     with mh.engine.connect() as db:
         row = db.execute(select(t.detection)).mappings().one()
     assert row["state"] == "explained"
     assert row["differs"] == "the result would now differ: its readings lie in declared window 1"
+
+
+def test_a_decided_finding_that_comes_back_as_it_was_differs_no_more(mh: Manhole) -> None:
+    mh.put(LOW)
+    mh.judge()
+    explain(mh)
+    number = declare(mh, 0, 10)
+    mh.judge()
+    jobs.withdraw(mh.engine, number, by=BY, why="Wrong manhole", now=at(90))
+    mh.judge()
+    with mh.engine.connect() as db:
+        row = db.execute(select(t.detection)).mappings().one()
+        h = t.exceedance_history.c
+        whys = db.scalars(select(h.why).order_by(h.id)).all()
+    assert (row["state"], row["differs"]) == ("explained", None)
+    assert "declared window 1" in whys[-1]
+
+
+def test_what_was_withdrawn_is_not_decided_until_it_is_found_again(mh: Manhole) -> None:
+    mh.put(LOW)
+    mh.judge()
+    number = declare(mh, 0, 10)
+    mh.judge()
+    with pytest.raises(Refused, match="withdrawn .its readings lie in declared window 1."):
+        explain(mh)
+    jobs.withdraw(mh.engine, number, by=BY, why="Wrong manhole", now=at(90))
+    mh.judge()
+    explain(mh)
 
 
 def test_slug_screening_leaves_out_what_lies_in_a_window_and_takes_it_back(mh: Manhole) -> None:
@@ -180,7 +212,7 @@ def test_the_newest_good_reading_is_looked_for_outside_windows(mh: Manhole) -> N
     declare(mh, 15, None)
     declare(mh, 9, 16)
     with mh.engine.connect() as db:
-        newest = readings.latest(db, [mh.ph], since=at(0))[mh.ph]
+        newest = readings.latest(db, [mh.ph], since=at(0), until=at(60))[mh.ph]
     assert newest.reading.read_at == at(19)
     assert newest.reading.quality is Quality.MAINTENANCE
     assert newest.valid is not None and newest.valid.read_at == at(8)

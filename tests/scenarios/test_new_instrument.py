@@ -73,6 +73,9 @@ def until(holds: Callable[[], object], *, seconds: float = 30) -> object:
     raise AssertionError("it did not come about")
 
 
+LOCAL = {"PRETREAT_FIELD_ALLOW": "127.0.0.0/8"}
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     (tmp_path / "maps").mkdir()
@@ -84,7 +87,7 @@ def worker(engine: Engine, home: Path) -> Iterator[None]:
     url = engine.url.render_as_string(hide_password=False)
     process = subprocess.Popen(
         [sys.executable, "-m", "app", "ingest", "--worker", "field"],
-        env={**os.environ, "DATABASE_URL": url, "PRETREAT_HOME": str(home)},
+        env={**os.environ, "DATABASE_URL": url, "PRETREAT_HOME": str(home), **LOCAL},
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -110,7 +113,7 @@ def administrator(engine: Engine) -> Iterator[TestClient]:
             city_id=None,
             industrial_user_id=None,
         )
-    settings = Settings.model_validate({"PRETREAT_BASE_URL": "http://testserver"})
+    settings = Settings.model_validate({"PRETREAT_BASE_URL": "http://testserver", **LOCAL})
     with TestClient(create_app(settings, engine), follow_redirects=False) as client:
         client.post("/signin", data={"login": "adam", "password": PASSWORD})
         yield client
@@ -189,7 +192,8 @@ def test_a_new_instrument_counts_only_after_its_display_was_compared(
         assert db.scalar(select(t.exceedance.c.starts_at).limit(1)) >= since
         acts = [entry.act for entry in audit.entries(db) if entry.by == "Adam Root"]
         assert "EPA 150.2" in str(db.execute(select(t.commissioning)).first())
-    assert acts == [
+    assert acts.count("ask the field") >= 2  # the scan, and each reading
+    assert [act for act in acts if act != "ask the field"] == [
         "add a gateway", "add an instrument", "read a channel",
         "compare with the display", "compare with the display", "confirm an instrument",
     ]  # fmt: skip

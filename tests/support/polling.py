@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 
 from compliance.model.endpoints import Endpoint, Transport
 from compliance.model.parameters import Parameter
+from compliance.model.periods import from_us
 from compliance.model.readings import Quality, Reading
 from compliance.model.register_map import RegisterMap, register_map
 from compliance.model.sites import Channel, Gateway, Instrument
 from compliance.model.units import Unit as Measure
+from compliance.records.batch import ReadingBatch, unpack_words
 from compliance.records.sites import InstrumentPlan
 from ingest.errors import LinkError
+from ingest.gather import Gather
 from ingest.plan import Block
 from ingest.poll import Watch
 from ingest.schedule import Round
@@ -96,8 +99,41 @@ def gateway_at(place: Endpoint, *, name: str = "g", options: str = "") -> Gatewa
     )
 
 
+def gathered(units: Sequence[Unit], sink: Callable, **more: object) -> Gather:
+    """What the units answer, handed on one reading at a time."""
+    return Gather(lambda made: sink(one_by_one(units, made)), **more)
+
+
+def one_by_one(units: Sequence[Unit], made: ReadingBatch) -> list[Reading]:
+    """A batch as single readings with the registers as they came."""
+    known = {
+        each.id: (each.unit, wanted.entry.words)
+        for one in units
+        for ask in one.asks.values()
+        for each, wanted in zip(ask.channels, ask.alike.wanted, strict=True)
+    }
+    found = []
+    for at in range(len(made)):
+        of, words = known[int(made.channel_id[at])]
+        found.append(
+            Reading(
+                channel_id=int(made.channel_id[at]),
+                read_at=from_us(made.at_us[at]),
+                value=float(made.value[at]) if made.has_value[at] else None,
+                unit=of,
+                quality=Quality(int(made.quality[at])),
+                words=unpack_words(int(made.words[at]), words) if made.has_words[at] else (),
+                offset_ms=int(made.offset_ms[at]),
+                device_offset_ms=(
+                    int(made.device_offset_ms[at]) if made.has_device_offset[at] else None
+                ),
+            )
+        )
+    return found
+
+
 def watch(place: Endpoint, units: Sequence[Unit], sink: Callable, **more: object) -> Watch:
-    return Watch(gateway_at(place), units, sink, **more)
+    return Watch(gateway_at(place), units, gathered(units, sink), **more)
 
 
 def rounds(gateway, units: Sequence[Unit], count: int) -> list[Reading]:

@@ -6,6 +6,9 @@ import asyncio
 import inspect
 import socket
 import struct
+import sys
+import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -17,6 +20,9 @@ from compliance.model.wire import Wire
 from ingest import errors
 from ingest.client import Link
 from ingest.plan import Block
+
+if sys.platform == "linux":
+    import uvloop
 
 
 def block(count: int, table: Table = Table.HOLDING, address: int = 0, **more: bool) -> Block:
@@ -234,3 +240,59 @@ def test_only_read_functions_leave_the_link(scripted) -> None:
     assert sorted(a.function for a in gateway.asked) == [1, 2, 3, 4]
     public = {name for name, _ in inspect.getmembers(Link) if not name.startswith("_")}
     assert public == {"connect", "close", "read", "connected", "late", "foreign"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a worker runs on uvloop there")
+def test_an_answer_that_came_in_time_counts_though_the_loop_was_busy_till_after() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        line, _ = listening.accept()
+        with line:
+            asked = line.recv(12)
+            line.sendall(asked[:4] + bytes([0, 5, asked[6], 3, 2, 2, 200]))
+            line.recv(1)
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+
+    async def busy() -> tuple[int, ...]:
+        place = Endpoint(host="127.0.0.1", port=listening.getsockname()[1])
+        async with Link(place, 0.1) as link:
+            reading = asyncio.create_task(link.read(1, block(1)))
+            await asyncio.sleep(0)
+            time.sleep(0.3)  # somebody else's work  # noqa: ASYNC251
+            return await reading
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(busy()) == (712,)
+    serving.join()
+    listening.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a worker runs on uvloop there")
+def test_a_peer_that_accepts_and_closes_is_a_lost_connection() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        for _ in range(20):
+            listening.accept()[0].close()
+
+    async def ask_on() -> set[type]:
+        link = Link(Endpoint(host="127.0.0.1", port=listening.getsockname()[1]), 0.3)
+        found = set()
+        for _ in range(20):
+            await link.connect()
+            await asyncio.sleep(0.001)  # the peer is first
+            with pytest.raises(errors.LinkError) as lost:
+                await link.read(1, block(1))
+            found.add(type(lost.value))
+            assert not link.connected
+        return found
+
+    serving = threading.Thread(target=serve)
+    serving.start()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(ask_on()) == {errors.NotConnected}
+    serving.join()
+    listening.close()

@@ -16,6 +16,14 @@ def test_slots_follow_the_interval_in_force() -> None:
     assert due([], since_us=0, until_us=H) == 0
 
 
+def test_a_slot_at_the_beginning_is_due_and_one_at_the_end_is_not() -> None:
+    cadence = [(7 * S, 60 * S)]
+    assert due(cadence, since_us=0, until_us=(7 + 11 * 60) * S) == 11
+    assert due(cadence, since_us=0, until_us=(7 + 11 * 60) * S + 1) == 12
+    assert due(cadence, since_us=8 * S, until_us=(7 + 11 * 60) * S + 1) == 11
+    assert due(cadence, since_us=7 * S, until_us=7 * S) == 0
+
+
 def test_a_share_is_of_what_was_due_and_nothing_of_nothing() -> None:
     assert share(30, 60) == 0.5
     assert share(61, 60) == 1.0

@@ -63,6 +63,13 @@ async def fifty(found: dict[int, list[Reading]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def once_connected(readings: list[Reading]) -> list[Reading]:
+    """Readings from the first value on: on a busy machine a line may take a slot to open."""
+    first = next(n for n, one in enumerate(readings) if one.value is not None)
+    assert {one.quality for one in readings[:first]} <= {Quality.NOT_CONNECTED}
+    return readings[first:]
+
+
 def test_t2_thirty_gateways_keep_their_rhythm_beside_twenty_that_do_not() -> None:
     found: dict[int, list[Reading]] = {number: [] for number in range(50)}
     asyncio.run(fifty(found))
@@ -75,7 +82,7 @@ def test_t2_thirty_gateways_keep_their_rhythm_beside_twenty_that_do_not() -> Non
         at = [r.read_at.timestamp() * 1000 for r in found[number]]
         assert len(at) >= SECONDS * 1000 / INTERVAL_MS - 2
         assert {b - a for a, b in zip(at, at[1:], strict=False)} == {INTERVAL_MS}
-        assert set(told(found[number])) == {7.12}
+        assert set(told(once_connected(found[number]))) == {7.12}
     for number in range(30, 40):
         assert {r.value for r in found[number]} == {None}
         assert found[number]

@@ -15,8 +15,8 @@ import pytest
 
 from app.commands import main
 from app.commands.modbus_maps import link_in_words
-from compliance.errors import InputError
-from ingest import bench_decode, decode_many, library
+from compliance.errors import InputError, NotFound, RuleError
+from ingest import bench_decode, decode_many, library, scenario
 
 Run = Callable[..., tuple[int, str]]
 
@@ -153,3 +153,53 @@ def test_the_maps_of_the_documentation_can_be_used_as_they_stand(tmp_path: Path)
         assert found.entries
     assert len(whole) == 2
     assert library.load("acme-ph", tmp_path).entries["ph"].status_codes
+
+
+HEAD = "name: own\nvendor: V\nmodel: M\nrole: pH\ndocument: page 1\n"
+ENTRY = '  - {name: ph, table: holding, address: 0, printed: "40001", type: uint16, scale: SCALE, unit: s.u., evidence: manual}\n'  # noqa: E501
+
+
+BOMB = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{f'*a{n - 1},' * 9}]\n" for n in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"#" * (256 * 1024 + 1), "has more than 256 KB"),
+        (b"\xff\xfe\x00\x01", "is no UTF-8 text"),
+        (b"\x00\x01\x02", "is no usable YAML"),
+        (b"a: " + b"[" * 500, "nests deeper than 12 levels"),
+        (BOMB.encode(), "stands for more than 50000 values"),
+        (b"a: &a [*a]", "stands for more than 50000 values"),
+        (b"a: " + b"[" * 5000, "exceeded maximum nesting depth"),
+        (b"? [a, b]\n: 1", "found unhashable key"),
+        (b"? {a: b}\n: 1", "found unhashable key"),
+        (f"{HEAD}entries:\n{ENTRY.replace('SCALE', '1e999999')}".encode(), "scale is '1e999999'"),
+        (f"{HEAD}entries:\n{ENTRY.replace('SCALE', '1e-999')}".encode(), "scale is '1e-999'"),
+        (f"{HEAD}entries: {{a: 1}}\n".encode(), "own.yaml"),
+        (f"{HEAD}entries: [1, [2]]\n".encode(), "own.yaml"),
+    ],
+)
+def test_a_file_that_can_be_no_map_is_refused_in_a_sentence(
+    tmp_path: Path, content: bytes, says: str
+) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_bytes(content)
+    with pytest.raises(RuleError) as refused:
+        library.load_file(file)
+    assert says in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_the_simulator_takes_a_map_of_the_installation(tmp_path: Path) -> None:
+    (tmp_path / "maps").mkdir()
+    packaged = (library.PACKAGED / "siemens-mag6000.yaml").read_text()
+    own = packaged.replace("name: siemens-mag6000", "name: own-mag", 1)
+    (tmp_path / "maps" / "own-mag.yaml").write_text(own)
+    file = tmp_path / "own.yaml"
+    file.write_text(
+        scenario.find("demo").read_text().replace("map: siemens-mag6000", "map: own-mag")
+    )
+    names = {u.map.name for m in scenario.load(file, tmp_path).manholes for u in m.units}
+    assert "own-mag" in names
+    with pytest.raises(NotFound):
+        scenario.load(file)

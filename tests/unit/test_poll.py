@@ -12,11 +12,14 @@ import pytest
 from compliance.errors import InputError, StorageError
 from compliance.model.readings import Quality, Reading
 from compliance.records.sites import InstrumentPlan
+from ingest.poll import Watch
 from ingest.schedule import Round
 from ingest.unit import Unit
 from tests.support.polling import (
     PH,
     entry,
+    gateway_at,
+    gathered,
     instrument,
     mapped,
     one_after_another,
@@ -156,8 +159,11 @@ def test_a_spool_that_refuses_does_not_end_the_polling(scripted) -> None:
 
     async def poll() -> dict[str, str]:
         async with scripted(lambda a: [712]) as gateway:
-            watching = watch(gateway.endpoint, [unit(2, mapped(PH))], full_once)
+            one = unit(2, mapped(PH))
+            gather = gathered([one], full_once)
+            watching = Watch(gateway_at(gateway.endpoint), [one], gather)
             await watching.round(Round(interval=1000, slot=1000, skipped=()))
+            gather.flush()
             faults = watching.faults
             await watching.round(Round(interval=1000, slot=2000, skipped=()))
             watching.close()
@@ -187,6 +193,6 @@ def test_it_keeps_the_grid_of_the_clock(scripted) -> None:
 def test_a_channel_without_its_entry_is_refused_by_name() -> None:
     found = mapped(PH)
     planned = unit(2, found)
-    channel = planned.signals[0].channel
+    (channel,) = planned.channels
     with pytest.raises(InputError, match=r"no entry 'ph'; expected one of orp"):
         Unit(InstrumentPlan(instrument=instrument(2), channels=(channel,)), mapped(entry("orp", 3)))

@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from compliance.model.gaps import SPARED, THINNED
+from compliance.model.gaps import SPARED, THINNED, Gap
 from compliance.model.periods import to_us
 from compliance.model.readings import Reading
 from compliance.model.units import Unit
+from compliance.records.batch import ReadingBatch, from_readings
 from ingest.quota import Disk, Level, Quota, Thinner
 
 AT = datetime(2026, 7, 1, tzinfo=UTC)
@@ -50,10 +51,15 @@ def reading(channel: int, second: float) -> Reading:
     return Reading(channel_id=channel, read_at=at, value=1.0, unit=Unit.SU)
 
 
+def sift(thinner: Thinner, many: list[Reading], level: Level) -> tuple[ReadingBatch, Gap | None]:
+    return thinner.sift(from_readings(many), level)
+
+
 def sifted(thinner: Thinner, seconds: range, level: Level) -> list[tuple[int, int]]:
     """Channel and second of what is kept of channels 1 (pH) and 2 (conductivity)."""
-    kept, _ = thinner.sift([reading(c, s) for s in seconds for c in (1, 2)], level)
-    return [(r.channel_id, int((r.read_at - AT).total_seconds())) for r in kept]
+    kept, _ = sift(thinner, [reading(c, s) for s in seconds for c in (1, 2)], level)
+    after = (kept.at_us - to_us(AT)) // 1_000_000
+    return list(zip(kept.channel_id.tolist(), after.tolist(), strict=True))
 
 
 @pytest.fixture
@@ -82,12 +88,12 @@ def test_from_95_percent_only_what_rules_rest_on_is_kept(thinner: Thinner) -> No
 
 
 def test_what_is_left_out_is_told_as_one_gap_that_goes_on(thinner: Thinner) -> None:
-    _, first = thinner.sift([reading(2, s) for s in range(3)], Level.THIN)
-    _, second = thinner.sift([reading(2, 9)], Level.SPARE)
+    _, first = sift(thinner, [reading(2, s) for s in range(3)], Level.THIN)
+    _, second = sift(thinner, [reading(2, 9)], Level.SPARE)
     assert first is not None and second is not None
     assert (first.channels, first.cause) == ((2,), THINNED)
     assert (first.since_us, first.until_us) == (to_us(AT) + 1_000_000, to_us(AT) + 2_000_001)
     assert (second.since_us, second.cause) == (first.until_us, SPARED)
-    thinner.sift([], Level.ROOMY)
-    _, anew = thinner.sift([reading(2, 300)], Level.SPARE)
+    sift(thinner, [], Level.ROOMY)
+    _, anew = sift(thinner, [reading(2, 300)], Level.SPARE)
     assert anew is not None and anew.since_us == to_us(AT) + 300_000_000

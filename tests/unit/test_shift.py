@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,7 +19,9 @@ from compliance.model.sites import Channel, Gateway, Instrument
 from compliance.model.units import Unit
 from compliance.records import batch
 from compliance.records.sites import GatewayPlan, InstrumentPlan
+from ingest import worker
 from ingest.holding import Holding, Kept, Maps
+from ingest.office import Clerk, Office
 from ingest.outlet import Lane
 from ingest.shift import Shift
 from ingest.spool import Spool
@@ -203,3 +207,22 @@ def test_what_was_polled_is_known_again_and_a_damaged_file_is_nothing(tmp_path: 
     assert Kept(tmp_path).read() == ()
     path.unlink()
     assert Kept(tmp_path).read() == ()
+
+
+def test_what_is_polled_is_left_out_of_the_collection_of_garbage(stage) -> None:
+    clerk = Clerk(cast("Office", None), told=lambda holding: None)
+
+    async def follow(shift: Shift) -> None:
+        holdings: asyncio.Queue[Holding] = asyncio.Queue()
+        holdings.put_nowait(Holding(plans=(plan(1, channel(1)),)))
+        following = worker._follow(holdings, shift, clerk, Kept(stage.home))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(following, 0.5)
+        assert shift.gateways == 1
+
+    gc.unfreeze()
+    try:
+        stage.play(follow)
+        assert gc.get_freeze_count() > 1000
+    finally:
+        gc.unfreeze()

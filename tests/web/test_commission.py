@@ -2,95 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
-from compliance.records import audit, counting, maps, questions, setting_up
+from compliance.records import audit, counting, setting_up
 from compliance.records import tables as t
 from compliance.records.scope import Scope
-from tests.support.polling import entry, mapped
-
-MAP = "eh-liquiline-cm44x"
-CONFIRMED = {
-    "location": "flume",
-    "frequency": "continuous",
-    "approved_by": "Dan Moe, Director",
-    "approved_on": "2026-03-01",
-    "document": "letter 7",
-}
-
-
-@pytest.fixture
-def page(town) -> str:
-    """The page of the town's first instrument, whose map leaves the order of pH open."""
-    found = mapped(
-        entry("ph", 0, type="float32", order=None),
-        entry("temperature", 4, scale="0.1", unit="degC"),
-        entry("level", 6, unit=None, share=True),
-        entry("serial", 8, type="string", words=2, unit=None, kind="identity"),
-        name=MAP,
-    )
-    with town.engine.begin() as db:
-        plain = maps.content(found)
-        maps.publish(db, name=MAP, sha256=maps.sha256(found), content=plain, published_by="w")
-    return f"/instruments/{town.instrument}/commission"
-
-
-def channels(town) -> dict[str, int]:
-    with town.engine.connect() as db:
-        c = t.channel.c
-        rows = db.execute(select(c.entry, c.id).where(c.instrument_id == town.instrument))
-        return {name: number for name, number in rows}
-
-
-def answered(client, town, *, ph: dict[str, str | None], temperature: str = "21.3") -> int:
-    """Ask as the page does, and answer as a worker would."""
-    body = {"instrument": town.instrument}
-    number = client.post("/api/v1/field-questions", json=body).json()["question"]
-    said = [
-        {"name": "ph", "words": ["0xA3D7", "0x40E0"], "problem": "", "values": [
-            {"order": o, "value": v, "text": "", "quality": "good", "reason": ""}
-            for o, v in ph.items()
-        ]},
-        {"name": "temperature", "words": ["0x00D5"], "problem": "", "values": [
-            {"order": None, "value": temperature, "text": "", "quality": "good", "reason": ""}
-        ]},
-    ]  # fmt: skip
-    with town.engine.begin() as db:
-        questions.answer(db, number, content={"entries": said})
-    return number
-
-
-ORDERS = {"ABCD": "-1.2E-11", "CDAB": "7.02", "BADC": None, "DCBA": "3E+9"}
-
-
-def compared(client, town, page: str, *, ph: str = "7.02", temperature: str = "21.3"):
-    """Compare what was read with a display; the page after it."""
-    ids = channels(town)
-    shown = {f"display_{ids['ph']}": ph, f"display_{ids['temperature']}": temperature}
-    number = answered(client, town, ph=ORDERS)
-    answer = client.post(f"{page}/compare", data={"question": number, **shown})
-    return answer if answer.status_code != 303 else client.get(page)
-
-
-def papers(town) -> dict[str, str]:
-    each = {}
-    for number in channels(town).values():
-        each |= {f"method_{number}": "EPA 150.2", f"days_{number}": "30"}
-    return CONFIRMED | each
-
-
-def unconfirmed(town) -> None:
-    """As it is before anybody has confirmed it."""
-    with town.engine.begin() as db:
-        db.execute(t.counting.delete())
-
-
-def counts(town) -> set[int]:
-    with town.engine.connect() as db:
-        return counting.counts(db, list(channels(town).values()), at=datetime.now(UTC))
+from tests.support.commission import (
+    MAP,
+    ORDERS,
+    answered,
+    channels,
+    compared,
+    counts,
+    papers,
+    unconfirmed,
+)
 
 
 @pytest.mark.parametrize("login", ["jo", "ana", "dan", "cleo", "olga"])
@@ -126,6 +56,7 @@ def test_a_wrong_field_is_told_beside_it_and_what_was_typed_stays(as_person, tow
         ({"parameter": "sorrow"}, "parameter", "sorrow"),
         ({"channel_unit": "gpm"}, "channel_unit", "ph needs a unit of"),
         ({"resolution": "0"}, "resolution", "expected a number over 0"),
+        ({"resolution": "20"}, "resolution", "0.1 or less for pH"),
         ({"resolution": "NaN"}, "resolution", "expected a number"),
         ({"interval_s": "0.01"}, "interval_s", "expected 0.1 to 86400 s"),
         ({"entry": "level", "parameter": "level", "channel_unit": "m"}, "span_low", "expected"),
@@ -185,8 +116,138 @@ def test_a_display_at_nought_proves_no_order(as_person, town, page):
     number = answered(client, town, ph=dict.fromkeys(ORDERS, "0"))
     shown = {f"display_{channels(town)['ph']}": "0.00"}
     client.post(f"{page}/compare", data={"question": number, **shown})
-    assert "which proves none of them" in client.get(page).text
+    assert "proves no order" in client.get(page).text
     assert client.post(f"{page}/confirm", data=papers(town)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("shown", "values", "quality"),
+    [
+        ("0", {"ABCD": "-2E+28", "CDAB": "7.02", "BADC": "-2.5E-20", "DCBA": None}, "good"),
+        ("7.02", {"ABCD": "7.02", "CDAB": None, "BADC": None, "DCBA": None}, "suspect"),
+        ("14.5", {"ABCD": "14.5", "CDAB": None, "BADC": None, "DCBA": None}, "good"),
+        ("0.0", {"ABCD": "1E+9", "CDAB": "2.5E-20", "BADC": None, "DCBA": None}, "good"),
+    ],
+)
+def test_only_a_usable_value_proves_an_order(as_person, town, page, shown, values, quality):
+    unconfirmed(town)
+    client, before = as_person("adam"), order(town)
+    number = answered(client, town, ph=values, quality=quality)
+    typed = {f"display_{channels(town)['ph']}": shown}
+    client.post(f"{page}/compare", data={"question": number, **typed})
+    assert "Not possible yet" in client.get(page).text
+    assert client.post(f"{page}/confirm", data=papers(town)).status_code == 422
+    assert counts(town) == set() and order(town) == before
+
+
+def order(town) -> str | None:
+    with town.engine.connect() as db:
+        return setting_up.reads(db, town.instrument).order
+
+
+def test_a_comparison_changes_nothing_of_a_confirmed_instrument_until_it_is_confirmed(
+    as_person, town, page
+):
+    unconfirmed(town)
+    client = as_person("adam")
+    compared(client, town, page)
+    client.post(f"{page}/confirm", data=papers(town))
+    every = counts(town)
+    mistyped = {f"display_{channels(town)['ph']}": "8.20"}
+    others = dict.fromkeys(ORDERS) | {"DCBA": "8.20"}
+    number = answered(client, town, ph=others)
+    assert client.post(f"{page}/compare", data={"question": number, **mistyped}).status_code == 303
+    assert counts(town) == every != set() and order(town) == "CDAB"
+    assert client.post(f"{page}/confirm", data=papers(town)).status_code == 303
+    assert counts(town) == every and order(town) == "DCBA"
+    with town.engine.connect() as db:
+        spans = counting.records(db, every)
+    assert all(len(mine) == 2 and mine[0].until == mine[1].since for mine in spans.values())
+    assert all("now read in order DCBA" in mine[0].ended_why for mine in spans.values())
+
+
+def approvals(town) -> int:
+    with town.engine.connect() as db:
+        return len(db.execute(select(t.commissioning)).all())
+
+
+def test_a_second_confirmation_without_a_new_comparison_is_told_of_the_first(as_person, town, page):
+    unconfirmed(town)
+    before = approvals(town)
+    client = as_person("adam")
+    compared(client, town, page)
+    with ThreadPoolExecutor() as both:
+        sent = [
+            both.submit(client.post, f"{page}/confirm", data=papers(town) | {"document": name})
+            for name in ("letter 7", "letter 8")
+        ]
+    assert sorted(one.result().status_code for one in sent) == [303, 422]
+    again = client.post(f"{page}/confirm", data=papers(town))
+    assert again.status_code == 422
+    assert "Confirmed already by Adam Root at " in again.text
+    assert approvals(town) == before + len(channels(town))
+    with town.engine.connect() as db:
+        (logged,) = [one for one in audit.entries(db) if one.act == "confirm an instrument"]
+    assert logged.detail["approval"]["ph"]["approved_by"] == "Dan Moe, Director"
+    assert logged.detail["approval"]["ph"]["approved_on"] == "2026-03-01"
+
+
+def test_a_comparison_of_long_ago_confirms_nothing(as_person, town, page):
+    unconfirmed(town)
+    client = as_person("adam")
+    compared(client, town, page)
+    with town.engine.begin() as db:
+        ago = datetime.now(UTC) - timedelta(minutes=16)
+        db.execute(t.comparison.update().values(compared_at=ago))
+    answer = client.post(f"{page}/confirm", data=papers(town))
+    assert answer.status_code == 422 and "over 15 minutes old; read it again" in answer.text
+    assert counts(town) == set()
+
+
+@pytest.mark.parametrize("day", ["1969-12-31", "2999-01-01", "31 March"])
+def test_an_approval_is_of_a_day_that_has_been(as_person, town, page, day):
+    unconfirmed(town)
+    client = as_person("adam")
+    compared(client, town, page)
+    answer = client.post(f"{page}/confirm", data=papers(town) | {"approved_on": day})
+    assert answer.status_code == 422 and 'id="approved_on-wrong"' in answer.text
+    assert counts(town) == set()
+
+
+def test_one_channel_that_counts_no_more_is_named_with_its_reason(as_person, town, page):
+    client = as_person("adam")
+    typed = {"entry": "temperature", "parameter": "temperature", "channel_unit": "degC"}
+    client.post(f"{page}/channels", data=typed | {"resolution": "0.5", "interval_s": "10"})
+    why = "step: 0.01, now 0.5"
+    text = client.get(page).text
+    assert "Partly commissioned" in text and "ph: counts" in text and why in text
+    assert "Not commissioned</" not in text.partition("<section")[0]
+    text = client.get(f"/instruments/{town.instrument}").text
+    assert "No more" in text and why in text
+    assert "temperature: does not count" in client.get("/instruments/new").text
+
+
+def test_saving_a_channel_as_it_is_leaves_nothing_in_the_log(as_person, town, page):
+    client = as_person("adam")
+    with town.engine.connect() as db:
+        of = setting_up.find(db, Scope(city_id=None, industrial_user_id=None), town.instrument)
+        before = [one.id for one in audit.entries(db)]
+    ph = next(one for one in of.channels if one.entry == "ph")
+    typed = {"entry": "ph", "parameter": "ph", "channel_unit": "s.u.", "resolution": "0.01"}
+    typed["interval_s"] = str(ph.interval_ms / 1000)
+    assert client.post(f"{page}/channels", data=typed).status_code == 303
+    with town.engine.connect() as db:
+        assert [one.id for one in audit.entries(db)] == before
+    client.post(f"{page}/channels", data=typed | {"interval_s": "77"})
+    with town.engine.connect() as db:
+        *_, logged = audit.entries(db)
+    assert logged.detail["interval_s"] == "77" and "None" not in str(logged.detail)
+
+
+def test_the_form_proposes_what_an_entry_is(as_person, town, page):
+    text = as_person("adam").get(page).text
+    assert 'data-parameter="temperature" data-channel_unit="degC" data-resolution="0.01"' in text
+    assert '<option value="ph" selected>' in text and '<option value="s.u." selected>' in text
 
 
 def test_values_of_long_ago_are_not_compared(as_person, town, page):
@@ -224,7 +285,13 @@ def test_a_missing_paper_is_named_beside_its_field(as_person, town, page, missin
             "channels",
             {"entry": "temperature", "parameter": "temperature", "channel_unit": "degF",
              "resolution": "0.1", "interval_s": "10"},
-            "another unit, span or parameter",
+            "unit: degC, now degF",
+        ),
+        (
+            "channels",
+            {"entry": "ph", "parameter": "ph", "channel_unit": "s.u.", "resolution": "0.1",
+             "interval_s": "10"},
+            "step: 0.01, now 0.1",
         ),
     ],
 )  # fmt: skip
@@ -257,65 +324,3 @@ def test_a_point_that_does_not_count_is_marked_in_words_everywhere(as_person, to
     assert said["not_commissioned"] == [[said["since"], said["until"]]]
     points = client.get("/api/v1/points").json()["points"]
     assert not any(one["commissioned"] for point in points for one in point["channels"])
-
-
-def test_a_question_sent_twice_under_one_key_is_asked_once(as_person, town, page):
-    client = as_person("adam")
-    body = {
-        "kind": "scan",
-        "address": "rtu+tcp://10.0.0.7:4001?pause=100",
-        "unit": 1,
-        "last_unit": 9,
-    }
-    sent = [
-        client.post("/api/v1/field-questions", json=body, headers={"idempotency-key": "k"})
-        for _ in range(2)
-    ]
-    assert [one.status_code for one in sent] == [201, 201]
-    assert sent[0].json() == sent[1].json()
-    told = client.get(sent[0].json()["href"]).json()
-    assert (told["state"], told["kind"]) == ("waiting", "scan")
-    with town.engine.connect() as db:
-        (row,) = db.execute(select(t.field_question)).all()
-    assert (row.host, row.port, row.transport) == ("10.0.0.7", 4001, "rtu+tcp?pause=100")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"kind": "scan", "address": "10.0.0.7", "unit": 1, "last_unit": 200},
-        {"kind": "read", "address": "10.0.0.7", "unit": 1, "map": "nobody-has-it"},
-        {"kind": "scan", "address": "http://10.0.0.7/"},
-        {"kind": "write", "address": "10.0.0.7"},
-        {"kind": "scan", "gateway": 99999},
-    ],
-)
-def test_a_question_that_cannot_be_meant_is_refused(as_person, town, body):
-    answer = as_person("adam").post("/api/v1/field-questions", json=body)
-    assert answer.status_code in (404, 422)
-    assert answer.json()["detail"]
-
-
-def test_a_gateway_that_serves_another_city_is_not_there(as_person, town, page):
-    with town.engine.begin() as db:
-        said = {"control_authority": "a", "ordinance_authority": "b", "billing_authority": "c"}
-        kind = {"makes": "m", "is_significant": True, "category": "C", "water_meter": "2 in"}
-        made = insert(t.city).values(slug="m", name="M", zone="UTC", rulebooks=[], **said)
-        city = db.execute(made).inserted_primary_key[0]
-        user = db.execute(
-            insert(t.industrial_user).values(city_id=city, slug="x", name="X", **kind)
-        ).inserted_primary_key[0]
-        point = db.execute(
-            insert(t.monitoring_point).values(industrial_user_id=user, code="M-1", place="p")
-        ).inserted_primary_key[0]
-        gateway = db.execute(
-            insert(t.gateway).values(name="theirs", host="10.9.9.9", port=502)
-        ).inserted_primary_key[0]
-        ids = {"gateway_id": gateway, "monitoring_point_id": point}
-        theirs = db.execute(
-            insert(t.instrument).values(**ids, unit_id=1, map_name=MAP)
-        ).inserted_primary_key[0]
-    client = as_person("adam")
-    assert "theirs" not in client.get("/instruments/new").text
-    assert client.get(f"/instruments/new/{gateway}").status_code == 404
-    assert client.get(f"/instruments/{theirs}/commission").status_code == 404

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,11 +92,13 @@ def test_an_instrument_is_commissioned_in_a_browser(tab: Page, address: str, tow
             if not form.evaluate("one => one.open"):
                 form.locator("summary").click()
             tab.locator("#entry").select_option(name)
-            tab.locator("#parameter").select_option(parameter)
-            tab.locator("#channel_unit").select_option(unit)
+            proposed = tab.locator("#parameter, #channel_unit").evaluate_all(
+                "all => all.map((one) => one.value)"
+            )
+            assert proposed == [parameter, unit]
             tab.get_by_role("button", name="Save the channel").click()
             tab.get_by_text(f"{name} is ").first.wait_for()
-        tab.get_by_text("again every two seconds").wait_for()
+        tab.get_by_text(re.compile(r"Read \d\d:\d\d:\d\d C[SD]T by .*again every")).wait_for()
         tab.locator("[data-values]", has_text="7.02").wait_for()
         fits(tab)
         tab.get_by_label("ph in").fill("7.31")

@@ -23,7 +23,7 @@ from compliance.model.gaps import Gap
 from compliance.model.periods import to_us
 from compliance.model.readings import Reading
 from compliance.model.units import Unit
-from compliance.records import batch, gaps, health, maps, places, plans, tokens
+from compliance.records import batch, gaps, health, maps, places, plans, tokens, tuples
 from compliance.records import tables as t
 from compliance.records.arrivals import Arrived
 from compliance.records.batch import Frame
@@ -89,6 +89,22 @@ def test_frames_are_stored_once_however_often_they_come(site, own, town) -> None
     assert sent(site, first, second) == (200, {"stored": 6, "quarantined": 0, "sequence": 2})
     assert sent(site, first, second) == (200, {"stored": 0, "quarantined": 0, "sequence": 2})
     assert stored(town.engine) == 6
+
+
+def test_readings_of_the_future_are_set_aside_once_and_the_rest_is_stored(site, own, town) -> None:
+    later = datetime.now(UTC) + timedelta(hours=1)
+    many = [
+        Reading(channel_id=own, read_at=at, value=7.0, unit=Unit.SU)
+        for at in (AT, later, later + timedelta(seconds=1))
+    ]
+    one = batch.frame(batch.from_readings(many), worker="far", sequence=1)
+    assert sent(site, one) == (200, {"stored": 1, "quarantined": 1, "sequence": 1})
+    assert sent(site, one) == (200, {"stored": 0, "quarantined": 0, "sequence": 1})
+    with town.engine.connect() as db:
+        ((reason, content),) = db.execute(select(t.quarantine.c.reason, t.quarantine.c.content))
+        assert not db.scalar(select(func.count()).where(t.reading.c.read_at >= later))
+    assert "2 readings dated later than 10 minutes after the server's clock" in reason
+    assert len(tuples.split(content)[0]) == 2
 
 
 def test_a_gap_comes_through_the_door(site, own, town) -> None:
@@ -327,7 +343,7 @@ def test_a_remote_worker_sends_its_spool_over_http(town, tmp_path: Path) -> None
             )
             for s in range(100)
         ]
-        spool.put(many)
+        spool.put(batch.from_readings(many))
     serving = subprocess.Popen(
         command("serve", "--port", "0"), env=here, stdout=subprocess.PIPE, text=True
     )

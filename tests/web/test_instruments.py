@@ -78,6 +78,19 @@ def test_silence_shows_after_three_cadences(as_person, town, interval_ms, within
     assert client.get(f"/api/v1{where}").json()["state"] == "Silent"
 
 
+def test_a_reading_dated_in_the_future_does_not_hide_silence(as_person, town):
+    client = as_person("ana")
+    newest(town, seconds=4, interval_ms=1000)
+    for channel in (1, 2):
+        put(town, timedelta(days=-26_000), channel=channel)
+    assert "silent for" in words(client.get("/").text)
+    assert "◇ Silent" in words(client.get(f"/instruments/{town.instrument}").text)
+    health = words(client.get("/health").text)
+    assert "Newest valid reading -" not in health and "ago" in health
+    live = client.get(f"/api/v1/instruments/{town.instrument}").json()
+    assert live["state"] == "Silent"
+
+
 def test_the_list_says_state_age_clock_gaps_and_calibration(as_person, town):
     put(town, timedelta(0), channel=2, device_offset_ms=-90_000)
     said = words(as_person("ana").get("/instruments").text)
@@ -320,3 +333,45 @@ def test_a_citys_health_tells_nothing_of_another_city(as_person, town):
         db.execute(update(t.person).where(t.person.c.login == "adam").values(city_id=None))
     said = words(as_person("adam").get("/health").text)
     assert "Lake Brewery" in said and "out of memory" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "said"),
+    [
+        ({"by": "x" * 201}, "by", "in up to 200 letters"),
+        ({"when": "1969-05-05T08:00"}, "when", "1969"),
+        ({"standard": ["700", "", ""]}, "line-1", "expected 0 to 14 for ph"),
+        ({"before": ["99.9", "3.95", ""]}, "line-1", "Found before 99.9"),
+        ({"standard": ["7.00", "7.0", ""]}, "line-1", "stands there twice"),
+    ],
+)
+def test_a_calibration_that_cannot_have_been_is_refused(as_person, town, given, field, said):
+    test_a_calibration_sheet_that_cannot_be_read_is_shown_again(as_person, town, given, field, said)
+
+
+def test_a_double_click_records_and_declares_once(as_person, town):
+    client = as_person("ana")
+    for _ in range(2):
+        assert calibrate(client, town).status_code == 303
+        assert declare(client, town, since=typed(town.at)).status_code == 303
+    with town.engine.connect() as db:
+        assert len(db.execute(select(t.calibration)).all()) == 1
+        acts = [one.act for one in audit.entries(db)]
+    assert acts == ["record calibration", "declare window"]
+
+
+def test_a_window_that_lies_on_another_says_so_and_both_are_kept(as_person, town):
+    client = as_person("ana")
+    for reason in ("The first of two", "The second of two"):
+        answer = declare(client, town, since=typed(town.at), reason=reason)
+    said = words(client.get(answer.headers["location"]).text)
+    assert said.count("It lies on window") == 2
+    assert "The first of two" in said and "The second of two" in said
+
+
+@pytest.mark.parametrize("field", ["since", "until"])
+def test_a_window_over_a_year_long_or_ahead_is_refused(as_person, town, field):
+    far = {"since": typed(town.at), field: typed(town.at + timedelta(days=368))}
+    answer = declare(as_person("ana"), town, **far)
+    assert answer.status_code == 422 and f'id="{field}-wrong"' in answer.text
+    assert "366 days" in words(answer.text)

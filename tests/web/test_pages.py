@@ -98,6 +98,32 @@ def test_opening_a_violation_needs_a_reason_and_leads_to_its_number(as_person, t
     assert again.status_code == 422 and "already opened" in again.text
 
 
+def test_a_withdrawn_detection_says_so_and_is_not_decided(as_person, town):
+    client = as_person("ana")
+    where = f"/detections/{town.detection}"
+    why = "its readings lie in declared window 3"
+    with town.engine.begin() as db:
+        wanted = select(t.detection.c.exceedance_id).where(t.detection.c.id == town.detection)
+        db.execute(
+            update(t.exceedance)
+            .where(t.exceedance.c.id == wanted.scalar_subquery())
+            .values(superseded_at=town.at, superseded_why=why, settled=False, open_ended=True)
+        )
+    text = client.get(where).text
+    assert why in text and "Withdrawn" in text
+    assert "To decide" not in text and "Open violation" not in text
+    assert "so far" not in text and "still going on" not in text
+    refused = client.post(where, data={"decision": "open", "reason": REASON})
+    assert refused.status_code == 422 and "was withdrawn" in refused.text
+    told = client.get(f"/api/v1{where}").json()
+    assert told["state"] == "withdrawn"
+    assert (told["withdrawn"]["why"], told["withdrawn"]["was"]) == (why, "detected")
+    assert f'href="{where}"' in client.get("/detections?state=withdrawn").text
+    assert f'href="{where}"' not in client.get("/detections").text
+    listed = client.get("/api/v1/detections?state=withdrawn").json()["detections"]
+    assert [one["detection"] for one in listed] == [town.detection]
+
+
 def test_explaining_leaves_no_violation(as_person, town):
     client = as_person("dan")
     client.post(f"/detections/{town.detection}", data={"decision": "explain", "reason": REASON})
