@@ -47,6 +47,7 @@ PERMITTED: dict[str, frozenset[Role]] = {
             Role.ADMINISTRATOR,
         }
     ),
+    "settle": frozenset({Role.CLERK, Role.DIRECTOR}),
     "operate": STAFF,
     "declare": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
     "determine": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),

@@ -11,7 +11,7 @@ from typing import Any
 from app.limits import Bound, position
 from app.templating import local, number, parameter_shown, unit_shown
 from app.wording import Name
-from compliance.model.folds import SILENT_INTERVALS
+from compliance.model import silence
 from compliance.model.parameters import Parameter
 from compliance.model.readings import Grade, Reading, grade, reasons
 from compliance.model.windows import Declared, holding
@@ -22,8 +22,6 @@ FIRST = (Parameter.FLOW, Parameter.PH, Parameter.TEMPERATURE)
 """Read first at a point; the others follow in the order of their channels."""
 FIGURES = 5
 """A total shows decimals only until it has so many digits."""
-AT_LEAST = timedelta(seconds=3)
-"""A channel read more often than once a second is not silent sooner: its readings come by disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +121,7 @@ def _is_silent(signal: Signal, valid: Reading | None, *, now: datetime) -> bool:
 
 def patience(signal: Signal) -> timedelta:
     """How long a channel may be quiet before it counts as silent."""
-    return max(SILENT_INTERVALS * timedelta(milliseconds=signal.interval_ms), AT_LEAST)
+    return silence.patience(timedelta(milliseconds=signal.interval_ms))
 
 
 def fact(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -33,19 +34,20 @@ _ENTRIES = ("ai1_value", "ai2_value", "ai3_value", "ai4_value", "ai5_value")
 def ground(settings: Settings, *, users: int, per_user: int, interval_s: float) -> Iterator[Engine]:
     """A migrated database with so many users of one point each, and so many channels of a point.
 
-    On the server of DATABASE_URL a database ``pretreat_bench`` of its own is not made: a bench
-    writes millions of rows, so it always takes the embedded server.
+    A bench writes millions of rows, so it takes the embedded server whatever DATABASE_URL says, and
+    a database of its own there: two benches at once do not meet.
     """
+    name = f"pretreat_bench_{os.getpid()}"
     with embedded.running(settings.home / "bench") as server:
-        server.ensure_database("pretreat_bench", fresh=True)
-        engine = make_engine(server.url("pretreat_bench"))
+        server.ensure_database(name, fresh=True)
+        engine = make_engine(server.url(name))
         try:
             schema.upgrade(engine)
             site.store(engine, site.SiteDocument.model_validate(_site(users, per_user, interval_s)))
             yield engine
         finally:
             engine.dispose()
-            server.drop_database("pretreat_bench")
+            server.drop_database(name)
 
 
 def _site(users: int, per_user: int, interval_s: float) -> dict[str, object]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.commands.acting import operator
+from app.release import RELEASE
 from compliance import settings
 from compliance.errors import ComplianceError, InputError
-from compliance.jobs import site
+from compliance.jobs import reruled, site
 from compliance.model import parameters, units
 from compliance.model.sites import Channel, Instrument
 from compliance.records import schema
@@ -44,6 +46,8 @@ def import_site(
     with opened(configured) as engine:
         schema.require(engine)
         count = site.store(engine, document, by=operator(), file=file.name)
+        with engine.begin() as db:  # a city that takes or leaves a rulebook
+            reruled.look(db, release=RELEASE, now=datetime.now(UTC))
     if as_json:
         print(json.dumps(count))
     else:

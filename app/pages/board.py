@@ -19,7 +19,7 @@ from app.templating import page
 from app.tiles import Tile, held, mute, ordered, silent, tile, uncommissioned
 from app.wording import facts, headline, names
 from compliance.model.sites import Viewer
-from compliance.records import board, casefile, health, outbox, places, readings, windows
+from compliance.records import board, casefile, health, outbox, places, readings, reviews, windows
 from compliance.records.casefile import Case, Screened
 from compliance.records.scope import Scope
 
@@ -60,6 +60,7 @@ def overnight(request: Request, viewer: SignedIn, scope: Visible, db: Db, at: No
             "ingest_lives": _ingest_lives(db, at),
             "shares": shares(board.triggers(db, scope, states=(*NOTEWORTHY, "below"))),
             "failing": _failing(db, viewer),
+            "changed": reviews.open_of(db, scope) if auth.may(viewer, "settle") else {},
             "users": _users(db, scope, tiles),
             "since_count": len(casefile.cases(db, scope, since=since)),
             "readings": board.readings_taken(db, list(tiles), since=since, until=soon(at)),

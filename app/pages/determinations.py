@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection, Engine
 
@@ -39,6 +39,30 @@ router = APIRouter()
 Text = Annotated[Storable, Form(max_length=2000)]
 LONG_AGO = timedelta(days=5 * 366)
 """Determinations of readings before are left out of the list."""
+
+
+def filled(  # noqa: PLR0913 - the fields of the form
+    channel: Text = "",
+    verdict: Text = "",
+    since: Text = "",
+    since_fold: Text = "",
+    until: Text = "",
+    until_fold: Text = "",
+    reason: Text = "",
+) -> DeterminationForm:
+    """The form as it was sent."""
+    return DeterminationForm(
+        channel=channel,
+        verdict=verdict,
+        since=since,
+        since_fold=since_fold,
+        until=until,
+        until_fold=until_fold,
+        reason=reason,
+    )
+
+
+Filled = Annotated[DeterminationForm, Depends(filled)]
 
 
 @router.get("/points/{code}/determinations")
@@ -73,26 +97,11 @@ def check(  # noqa: PLR0913 - what a request brings
     engine: Pool,
     at: Now,
     code: str,
-    channel: Text = "",
-    verdict: Text = "",
-    since: Text = "",
-    since_fold: Text = "",
-    until: Text = "",
-    until_fold: Text = "",
-    reason: Text = "",
+    form: Filled,
     file: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
     """What a determination would do to readings and findings; nothing is written."""
     signals = _may(engine, viewer, scope, code)
-    form = DeterminationForm(
-        channel=channel,
-        verdict=verdict,
-        since=since,
-        since_fold=since_fold,
-        until=until,
-        until_fold=until_fold,
-        reason=reason,
-    )
     evidence = _evidence(form, file)
     wanted = form.wanted(signals, evidence=evidence, now=at)
     with engine.connect() as db:
@@ -109,28 +118,13 @@ def determine(  # noqa: PLR0913 - what a request brings
     engine: Pool,
     at: Now,
     code: str,
-    channel: Text = "",
-    verdict: Text = "",
-    since: Text = "",
-    since_fold: Text = "",
-    until: Text = "",
-    until_fold: Text = "",
-    reason: Text = "",
+    form: Filled,
     filename: Text = "",
     content: Annotated[str, Form()] = "",
     seen: Text = "",
 ) -> Response:
     """Write a determination down, if its effects are still those that were seen."""
     signals = _may(engine, viewer, scope, code)
-    form = DeterminationForm(
-        channel=channel,
-        verdict=verdict,
-        since=since,
-        since_fold=since_fold,
-        until=until,
-        until_fold=until_fold,
-        reason=reason,
-    )
     wanted = form.wanted(signals, evidence=papers.again(filename, content), now=at)
     with engine.connect() as db:
         if wanted is None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from functools import lru_cache
 
 from sqlalchemy import Connection, Engine
@@ -31,7 +32,7 @@ from compliance.records import dirt, health, readings, samplers, sites, states
 from compliance.rules import book
 from compliance.rules.schema import Judge, LimitRule, SampleSource
 
-__all__ = ["CANNOT_JUDGE", "PATIENCE", "evaluate", "limits_of"]
+__all__ = ["CANNOT_JUDGE", "PATIENCE", "PIECE", "Which", "evaluate", "limits_of"]
 
 CANNOT_JUDGE = (ComplianceError, ArithmeticError, ValueError, LookupError)
 """What one channel's data, rules or papers can raise; a broken database is another matter."""
@@ -44,6 +45,19 @@ NEAR = timedelta(hours=2)
 """Channels whose news lie in so short a time are looked at together."""
 
 
+PIECE = timedelta(days=7)
+"""So much of a channel's past is judged anew in one transaction."""
+
+
+class Which(Enum):
+    """What waits to be judged: what is new, what could not be judged, what a changed rule bears
+    on."""
+
+    NEW = "new"
+    FAILED = "failed"
+    RULED = "ruled"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touched:
     """A channel with news, or with something open; mark: None without news."""
@@ -53,26 +67,34 @@ class _Touched:
     mark: dirt.Mark | None
 
 
-def evaluate(engine: Engine, *, now: datetime, release: str, again: bool = False) -> Judged:
+def evaluate(engine: Engine, *, now: datetime, release: str, which: Which = Which.NEW) -> Judged:
     """Take what is dirty and judge it. Safe to run again, and by many processes at once.
 
     A channel that cannot be judged is noted as a fault, keeps its mark, and never stops the others.
-    again: take the marks of channels that could not be judged before.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.FAILED if again else None)
+        marks = _take(db, which)
         ids = sorted({*marks, *states.open_channels(db)})
         if not ids:
             return Judged()
         dirt.lock(db, ids)
         channels = {channel.id: channel for channel in sites.channels(db)}
         places = sites.places(db)
-        _leave_for_others(db, marks, places)
+        if which is not Which.RULED:
+            _leave_for_others(db, marks, places)
         touched = [
             _Touched(channel=channels[each], place=places[each], mark=marks.get(each))
             for each in ids
         ]
         return _judge(Sieve(db, now=now, release=release), touched)
+
+
+def _take(db: Connection, which: Which) -> dict[int, dirt.Mark]:
+    """Marks to be judged in one transaction: of what a rule has changed so little that readings
+    which come meanwhile wait no longer than usual."""
+    if which is Which.RULED:
+        return dirt.take(db, why=dirt.RULED, most=1, longest=PIECE)
+    return dirt.take(db, why=dirt.FAILED if which is Which.FAILED else None)
 
 
 def _leave_for_others(

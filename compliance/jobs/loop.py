@@ -6,18 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from threading import Event
+from time import monotonic
 
 import psycopg
 import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
+from compliance.jobs import reruled
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
 from compliance.jobs.cross import check_totals
-from compliance.jobs.evaluate import evaluate
-from compliance.jobs.rollup import roll_up
+from compliance.jobs.evaluate import Which, evaluate
+from compliance.jobs.rollup import AT_ONCE, roll_up
 from compliance.jobs.screen import screen_readings
+from compliance.jobs.silence import watch_silence
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import health, timescale
 from compliance.records.engine import raw_connection
@@ -27,6 +30,9 @@ log = structlog.get_logger(__name__)
 NAME = "work"
 LONGEST_WAIT = 1.0
 BEAT = timedelta(seconds=5)
+ONCE = timedelta(days=36_500)
+ANEW = 0.5
+"""Seconds of each round for what changed rules bear on: what is new waits no longer."""
 
 
 @dataclass
@@ -51,18 +57,21 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
     """
     duties = (
         *also,
+        Every(ONCE, lambda now: _look_at_rules(engine, now=now, release=release)),
         Every(timedelta(0), lambda now: evaluate(engine, now=now, release=release)),
         Every(
             timedelta(minutes=1),
-            lambda now: evaluate(engine, now=now, release=release, again=True),
+            lambda now: evaluate(engine, now=now, release=release, which=Which.FAILED),
         ),
+        Every(timedelta(0), lambda _: _judge_anew(engine, release=release)),
         Every(
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1),
         ),
-        Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10)),
+        Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10, longest=AT_ONCE)),
         Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1)),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
+        Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: compose(engine, now=now, release=release)),
         Every(timedelta(hours=6), lambda now: _make_months(engine, now)),
@@ -98,6 +107,22 @@ def _leave(engine: Engine) -> None:
 def _wait(listening: psycopg.Connection[tuple[object, ...]]) -> None:
     for _ in listening.notifies(timeout=LONGEST_WAIT, stop_after=1):
         return
+
+
+def _look_at_rules(engine: Engine, *, now: datetime, release: str) -> None:
+    with engine.begin() as db:
+        count = reruled.look(db, release=release, now=now)
+    if count:
+        log.info("rules have changed", channels_judged_anew=count)
+
+
+def _judge_anew(engine: Engine, *, release: str) -> None:
+    """Judge some of what changed rules bear on."""
+    enough = monotonic() + ANEW
+    while monotonic() < enough:
+        judged = evaluate(engine, now=datetime.now(UTC), release=release, which=Which.RULED)
+        if not judged.readings:
+            return
 
 
 def _make_months(engine: Engine, now: datetime) -> None:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from sqlalchemy import Connection, Engine
 
+from compliance.jobs import reviews
 from compliance.model.periods import day_of, from_us, local_day, to_us
 from compliance.model.rollups import (
     QUARTER_US,
@@ -26,13 +27,14 @@ AT_ONCE = timedelta(days=7)
 """So much time of some channels is read at once."""
 
 
-def roll_up(engine: Engine, *, most: int = dirt.MOST) -> int:
+def roll_up(engine: Engine, *, most: int = dirt.MOST, longest: timedelta | None = None) -> int:
     """Sum the marked quarters anew, and the days that hold them; how many channels were marked.
 
-    Safe to run again, and by many processes at once. most: so many rows of marks.
+    Safe to run again, and by many processes at once. most: so many rows of marks; longest: so much
+    time of each.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.ROLLUP, most=most)
+        marks = dirt.take(db, why=dirt.ROLLUP, most=most, longest=longest)
         if not marks:
             return 0
         dirt.lock(db, list(marks), duty=DUTY)
@@ -41,9 +43,17 @@ def roll_up(engine: Engine, *, most: int = dirt.MOST) -> int:
         for channel, mark in marks.items():
             spans.setdefault(_span(mark), []).append(channel)
         for (since_us, until_us), channels in spans.items():
-            _roll(db, channels, since_us, until_us)
-            _sum_days(db, {c: zones[c] for c in channels}, since_us, until_us)
+            _sum(db, {c: zones[c] for c in channels}, since_us, until_us)
         return len(marks)
+
+
+def _sum(db: Connection, zones: Mapping[int, ZoneInfo], since_us: int, until_us: int) -> None:
+    """Sum a span of channels; where it was billed and is another now, somebody is to look."""
+    billed = reviews.watch(db, zones, since_us=since_us, until_us=until_us)
+    _roll(db, list(zones), since_us, until_us)
+    _sum_days(db, zones, since_us, until_us)
+    if billed is not None:
+        reviews.note(db, billed)
 
 
 def _span(mark: dirt.Mark) -> tuple[int, int]:

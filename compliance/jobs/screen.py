@@ -31,7 +31,8 @@ from compliance.records.sites import Place
 from compliance.rules.screening import cross_checks, thresholds
 
 DUTY = 470410
-AT_ONCE_US = 7 * 24 * 3600 * 1_000_000
+AT_ONCE = timedelta(days=7)
+AT_ONCE_US = AT_ONCE // timedelta(microseconds=1)
 """So much time of a channel is screened at once."""
 _HOUR_US = 3_600_000_000
 CHANGED = "screened"
@@ -63,7 +64,7 @@ def screen_readings(engine: Engine, *, most: int = dirt.MOST) -> int:
     most: so many rows of marks.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SCREEN, most=most)
+        marks = dirt.take(db, why=dirt.SCREEN, most=most, longest=AT_ONCE)
         if not marks:
             return 0
         places = sites.places(db)

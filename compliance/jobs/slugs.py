@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import Engine
 
 from compliance.errors import NotInForce
-from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE
+from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE, PIECE
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge, slugs
 from compliance.judging.refold import REJOIN_US
@@ -33,7 +33,7 @@ def screen_slugs(engine: Engine, *, now: datetime, release: str, most: int = dir
     most: so many rows of marks at once, so that judging limits never waits long for this.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SLUG, most=most)
+        marks = dirt.take(db, why=dirt.SLUG, most=most, longest=PIECE)
         resting = dirt.unsettled(db, kind=Kind.POSSIBLE_SLUG) - marks.keys()
         marks |= {channel: dirt.Mark(since=now, until=now - PATIENCE) for channel in resting}
         if not marks:

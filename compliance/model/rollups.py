@@ -137,15 +137,18 @@ def _held(usable: Series, since_us: int, until_us: int, count: int) -> tuple[Cou
     starts, ends = np.maximum(usable.at_us, since_us), np.minimum(ends, until_us)
     keep = ends > starts
     starts, ends, value = starts[keep], ends[keep], usable.value[keep]
-    held, area = np.zeros(count, np.int64), np.zeros(count)
-    while len(starts):  # twice at most: no hold is longer than a quarter
-        edge = (starts // QUARTER_US + 1) * QUARTER_US
-        stop = np.minimum(ends, edge)
-        at, part = _index(starts, since_us), stop - starts
-        np.add.at(held, at, part)
-        np.add.at(area, at, value * (part / 1e6))
-        over = ends > stop
-        starts, ends, value = stop[over], ends[over], value[over]
+    edges = (starts // QUARTER_US + 1) * QUARTER_US
+    over = ends > edges  # into the next quarter and no further: no hold is longer than a quarter
+    starts = np.concatenate((starts, edges[over]))
+    ends = np.concatenate((np.minimum(ends, edges), ends[over]))
+    value = np.concatenate((value, value[over]))
+    order = np.argsort(starts, kind="stable")  # so that no figure depends on where time is cut
+    at, part = _index(starts, since_us)[order], (ends - starts)[order]
+    held = np.zeros(count, np.int64)
+    np.add.at(held, at, part)
+    area: Values = np.bincount(at, weights=value[order] * (part / 1e6), minlength=count).astype(
+        np.float64
+    )
     return held, area
 
 

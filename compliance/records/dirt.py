@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
+from types import SimpleNamespace
+from typing import Any
 
 from sqlalchemy import (
     ARRAY,
@@ -108,14 +110,21 @@ TOTAL = "total"
 
 FAILED = "failed"
 """Marks whose judging failed: tried again now and then, and never lost."""
-_OTHERS = (SLUG, SAMPLER, ROLLUP, SCREEN, TOTAL, FAILED)
 
 
-def put(db: Connection, marks: Mapping[int, Mark], *, why: str) -> None:
-    """Leave marks for another duty, those of one span together; one that waits already will do."""
+RULED = "ruled"
+"""Marks of what was judged by a rule that says otherwise now: worked off beside what is new."""
+_OTHERS = (SLUG, SAMPLER, ROLLUP, SCREEN, TOTAL, FAILED, RULED)
+
+
+def put(db: Connection, marks: Mapping[int, Mark], *, why: str, together: int = TOGETHER) -> None:
+    """Leave marks for another duty, those of one span together; one that waits already will do.
+
+    together: so many channels of neighbouring numbers at most in a mark.
+    """
     spans: dict[tuple[datetime, datetime, int], list[int]] = {}
     for channel, mark in sorted(marks.items()):
-        spans.setdefault((mark.since, mark.until, channel // TOGETHER), []).append(channel)
+        spans.setdefault((mark.since, mark.until, channel // together), []).append(channel)
     if not spans:
         return
     d = t.dirty.c
@@ -138,11 +147,12 @@ def take(
     why: str | None = None,
     most: int = MOST,
     before: datetime | None = None,
+    longest: timedelta | None = None,
 ) -> dict[int, Mark]:
     """Take waiting marks, leaving those that another process holds; by channel, tight.
 
     why: those left for one duty; None: whatever is new. most: so many rows of marks. before: only
-    those that end by an instant.
+    those that end by an instant. longest: so much time of each row; the rest of it waits on.
     """
     mine = t.dirty.c.why == why if why else t.dirty.c.why.not_in(_OTHERS)
     if before is not None:
@@ -159,6 +169,8 @@ def take(
         .where(t.dirty.c.id.in_(waiting.scalar_subquery()))
         .returning(t.dirty.c.batch_id, t.dirty.c.channels, t.dirty.c.since, t.dirty.c.until)
     ).all()
+    if longest is not None:
+        taken = [_first_of(db, row, longest, why=why) for row in taken]
     marks: dict[int, Mark] = {}
     batches = [row for row in taken if row.batch_id is not None]
     if batches:
@@ -167,6 +179,16 @@ def take(
         if row.batch_id is None:
             _expand(db, [row], marks, every=True)
     return marks
+
+
+def _first_of(db: Connection, row: Any, longest: timedelta, *, why: str | None) -> Any:
+    """The first stretch of a taken mark; the rest is put back, and so comes after it."""
+    stop = row.since + longest
+    if row.until <= stop:
+        return row
+    rest = {"batch_id": row.batch_id, "channels": row.channels, "since": stop, "until": row.until}
+    db.execute(insert(t.dirty).values(**rest, why=why))
+    return SimpleNamespace(**rest | {"since": row.since, "until": stop})
 
 
 def _expand(db: Connection, rows: Sequence[object], marks: dict[int, Mark], *, every: bool) -> None:

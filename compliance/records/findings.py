@@ -16,7 +16,7 @@ from compliance.model.findings import Exceedance
 from compliance.records import tables as t
 
 _CONTENT = (
-    "ends_at", "seconds", "seconds_beyond", "runs", "worst", "worst_at", "readings",
+    "ends_at", "seconds", "seconds_beyond", "runs", "worst", "worst_at", "limit", "readings",
     "open_ended", "review", "settled",
 )  # fmt: skip
 

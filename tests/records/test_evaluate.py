@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 from compliance.enforcing.decisions import Decision
 from compliance.errors import Refused
 from compliance.jobs.decide import decide, open_violation
-from compliance.jobs.evaluate import evaluate
+from compliance.jobs.evaluate import Which, evaluate
 from compliance.jobs.slugs import screen_slugs
 from compliance.records import tables as t
 from tests.support.manhole import AT, Manhole, manhole
@@ -122,7 +122,7 @@ def test_a_channel_that_cannot_be_judged_stops_no_other_and_is_not_forgotten(
         db.execute(t.city.update().values(rulebooks=good))
     mh.judge()
     assert mh.facts() == []
-    evaluate(mh.engine, now=AT, release="test", again=True)
+    evaluate(mh.engine, now=AT, release="test", which=Which.FAILED)
     assert mh.facts() == [(1, 2, "5.50", False)]
 
 

@@ -69,7 +69,7 @@ def marked(db: Connection) -> object:
 
 QUESTIONS = {
     "latest of many channels": Asked(
-        ask=lambda db: readings.latest(db, ALL, since=END - timedelta(days=1)),
+        ask=lambda db: readings.latest(db, ALL, since=END - timedelta(days=1), until=END),
         of="reading",
         most=2,
     ),

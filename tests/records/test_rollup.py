@@ -55,8 +55,8 @@ def test_days_are_those_of_the_raw_readings_however_they_came(engine: Engine, se
     assert found == {day: from_readings(mh, day) for day in found}
 
 
-def test_the_day_so_far_says_as_of_when(engine: Engine) -> None:
-    """Today's sum does not stand still (STO-06)."""
+def test_sto_06_the_day_so_far_says_as_of_when(engine: Engine) -> None:
+    """Today's sum does not stand still."""
     mh = manhole(engine)
     mh.put({m: 100.0 for m in range(60)}, channel=mh.flow)
     rolled(mh)
@@ -71,8 +71,8 @@ def test_the_day_so_far_says_as_of_when(engine: Engine) -> None:
     assert figures.completeness < 0.1
 
 
-def test_a_logger_that_is_back_after_nine_days_changes_its_days(engine: Engine) -> None:
-    """Late data is summed on arrival, whatever its age (STO-02)."""
+def test_sto_02_a_logger_that_is_back_after_nine_days_changes_its_days(engine: Engine) -> None:
+    """Late data is summed on arrival, whatever its age."""
     mh = manhole(engine)
     mh.put({m: 10.0 for m in range(20 * 1440 - 60, 20 * 1440)}, channel=mh.flow)
     rolled(mh)

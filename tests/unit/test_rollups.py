@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compliance.model.periods import local_day, to_us
@@ -69,6 +69,7 @@ def test_a_missing_or_bad_reading_is_counted_and_is_not_zero() -> None:
     seed=st.integers(0, 1000),
     cut=st.integers(1, 7),
 )
+@example(steps=[1] * 8 + [629, 700, 700, 700, 700, 180, 1, 1, 1, 1, 1], seed=366, cut=4)
 def test_any_cut_of_the_time_gives_the_same_figures(steps: list[int], seed: int, cut: int) -> None:
     at = np.cumsum(steps).tolist()
     values = np.random.default_rng(seed).normal(100, 30, len(at)).round(1)

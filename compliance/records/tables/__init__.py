@@ -22,6 +22,7 @@ from compliance.records.tables.edge import (
     heartbeat,
     lease,
     outbox,
+    silence,
     token,
     worker,
 )
@@ -43,6 +44,7 @@ from compliance.records.tables.keeping import (
 from compliance.records.tables.money import (
     bill,
     bill_line,
+    bill_review,
     water_use,
 )
 from compliance.records.tables.people import (
@@ -74,6 +76,9 @@ from compliance.records.tables.readings import (
     rollup_day,
     rollup_quarter,
 )
+from compliance.records.tables.rulings import (
+    ruling,
+)
 from compliance.records.tables.samplers import (
     composite,
     meter_event,
@@ -99,6 +104,7 @@ __all__ = [
     "batch",
     "bill",
     "bill_line",
+    "bill_review",
     "calibration",
     "channel",
     "channel_cadence",
@@ -146,10 +152,12 @@ __all__ = [
     "result",
     "rollup_day",
     "rollup_quarter",
+    "ruling",
     "sample",
     "sampler",
     "session",
     "signin_failure",
+    "silence",
     "token",
     "trigger_fact",
     "upload",

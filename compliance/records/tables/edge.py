@@ -108,3 +108,10 @@ token = Table(
     at("made_at", now=True),
     at("revoked_at", nullable=True),
 )
+silence = Table(
+    "silence",
+    metadata,
+    Column("channel_id", ForeignKey("channel.id"), primary_key=True),
+    at("noticed_at"),
+    at("told_at", nullable=True),  # when its event was written; NULL: it may be over in a moment
+)

@@ -7,6 +7,7 @@ from sqlalchemy import (
     Column,
     Date,
     ForeignKey,
+    Index,
     Integer,
     Numeric,
     Table,
@@ -67,4 +68,32 @@ bill_line = Table(
     Column("working", JSONB, nullable=False),
     Column("sources", JSONB, nullable=False),
     Column("samples", JSONB, nullable=False, server_default=text("'[]'::jsonb")),
+)
+bill_review = Table(
+    "bill_review",
+    metadata,
+    pk(),
+    ref("bill"),
+    ref("channel"),
+    Column("day", Date, nullable=False),  # civil, at the plant
+    Column("what", Text, nullable=False),  # volume, mean
+    Column("unit", Text, nullable=False),
+    Column("was", Numeric),  # NULL: nothing was measured
+    Column("now", Numeric),
+    Column("was_working", Text, nullable=False),
+    Column("now_working", Text, nullable=False),
+    Column("version", Integer, nullable=False, server_default=text("1")),  # one more with a change
+    at("opened_at", now=True),
+    at("changed_at", now=True),
+    at("settled_at", nullable=True),  # from then on the row stays as it is
+    Column("settled_by", Text),
+    Column("settled_why", Text),
+    Index(
+        "one_open_review_of_a_day",
+        "bill_id",
+        "channel_id",
+        "day",
+        unique=True,
+        postgresql_where=text("settled_at IS NULL"),
+    ),
 )
