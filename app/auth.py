@@ -53,6 +53,11 @@ PERMITTED: dict[str, frozenset[Role]] = {
     "determine": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
     "correct": frozenset({Role.COORDINATOR, Role.DIRECTOR, Role.OPERATOR}),
     "hold": DECIDERS,
+    "record noncompliance": DECIDERS,
+    "record capacity": DECIDERS,
+    "determine capacity": frozenset({Role.DIRECTOR}),
+    "enter papers": DECIDERS,
+    "take a second look": DECIDERS,
     "commission": frozenset({Role.ADMINISTRATOR}),
 }
 """Verb by verb, the roles that may. Whose rows they then see is ``visible_to``'s business."""

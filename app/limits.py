@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -10,13 +11,14 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from app.templating import unit_shown
-from compliance.errors import NotInForce, UnitMismatch
+from compliance.errors import UnitMismatch
+from compliance.jobs.stack import NOTHING, Stack, limits, on_day
 from compliance.model.parameters import Parameter
 from compliance.model.periods import day_of
 from compliance.model.units import Quantity, Unit
 from compliance.records.places import Signal
 from compliance.rules.book import books
-from compliance.rules.effective import in_force
+from compliance.rules.control import Binding
 from compliance.rules.schema import LimitRule, LimitVersion, SampleSource
 
 
@@ -39,10 +41,15 @@ class Bound:
         return f"{'min' if self.side == 'below' else 'max'} {self.written}"
 
 
-def bounds(signal: Signal, at: datetime) -> tuple[Bound, ...]:
-    """The limits on a channel's parameter in force at an instant; empty where there is none."""
+def bounds(signal: Signal, at: datetime, bound: Stack = NOTHING) -> tuple[Bound, ...]:
+    """The limits on a channel's parameter in force at an instant; empty where there is none.
+
+    bound: what users' papers say beside the rulebooks.
+    """
     day = day_of(at, ZoneInfo(signal.zone))
-    return _bounds(signal.rulebooks, Parameter(signal.parameter), Unit(signal.unit), day)
+    parameter, unit = Parameter(signal.parameter), Unit(signal.unit)
+    papers = bound.beside(signal.industrial_user_id, signal.point, parameter, unit)
+    return _bounds(signal.rulebooks, papers, parameter, unit, day)
 
 
 def position(value: float | None, among: tuple[Bound, ...]) -> Bound | None:
@@ -57,17 +64,18 @@ def position(value: float | None, among: tuple[Bound, ...]) -> Bound | None:
 
 @lru_cache(maxsize=1024)
 def _bounds(
-    rulebooks: tuple[str, ...], parameter: Parameter, unit: Unit, day: date
+    rulebooks: tuple[str, ...],
+    papers: tuple[Binding, ...],
+    parameter: Parameter,
+    unit: Unit,
+    day: date,
 ) -> tuple[Bound, ...]:
+    known = tuple(name for name in rulebooks if name in books())
+    rules = (*limits(known, parameter), *(one.rule for one in papers))
     found: list[Bound] = []
-    for name in rulebooks:
-        for rule in books()[name].limits(parameter) if name in books() else ():
-            if rule.authority_on(SampleSource.METER) is None:
-                continue
-            try:
-                found.extend(_sides(rule, in_force(rule.id, rule.versions, day), unit))
-            except (NotInForce, UnitMismatch):
-                continue
+    for rule, version in on_day(rules, day):
+        with suppress(UnitMismatch):
+            found.extend(_sides(rule, version, unit))
     return tuple(sorted(found, key=_strictness))
 
 

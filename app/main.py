@@ -26,18 +26,28 @@ from app.api import (
     results,
     webhooks,
 )
+from app.api import binding as binding_nouns
+from app.api import capacity as capacity_nouns
+from app.api import noncompliance as noncompliance_nouns
+from app.api import slugs as slug_nouns
 from app.api import volumes as volume_nouns
 from app.deps import signed_in
 from app.headers import Guard
 from app.live import Hub
 from app.outermost import Outermost
 from app.pages import bills as bill_pages
-from app.pages import board, commission, declarations, keeping, machines, session, upload
+from app.pages import binding as binding_pages
+from app.pages import board, commission, declarations, keeping, machines, packs, session, upload
+from app.pages import capacity as capacity_pages
 from app.pages import corrections as correction_pages
 from app.pages import determinations as determination_pages
 from app.pages import findings as finding_pages
 from app.pages import instruments as instrument_pages
+from app.pages import integrity as integrity_pages
+from app.pages import noncompliance as noncompliance_pages
 from app.pages import points as point_pages
+from app.pages import shares as share_pages
+from app.pages import slugs as slug_pages
 from app.pages import volumes as volume_pages
 from app.sizes import Sizes
 from compliance.settings import Settings
@@ -73,11 +83,18 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
         determination_pages,
         correction_pages,
         finding_pages,
+        noncompliance_pages,
+        slug_pages,
+        integrity_pages,
+        packs,
+        binding_pages,
         upload,
         bill_pages,
         commission,
         machines,
         keeping,
+        share_pages,
+        capacity_pages,
         declarations,
         instrument_pages,  # after all that begins with /instruments/new
     ):
@@ -88,11 +105,15 @@ def create_app(settings: Settings, engine: Engine) -> FastAPI:
         determinations,
         corrections,
         findings,
+        noncompliance_nouns,
+        slug_nouns,
+        binding_nouns,
         bills,
         results,
         webhooks,
         questions,
         holds,
+        capacity_nouns,
         instruments,
         live,
     ):

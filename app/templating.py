@@ -39,6 +39,7 @@ STATE_SHOWN = {
     "disabled": "■ Disabled",
     "reached": "▲ Reaches 10 %",
     "projected": "◇ Projected over 10 %",
+    "unsettled": "◇ Waits for the Director",
     "below": "● Below",
     "issued": "● Issued",
     "draft": "◇ Draft",

@@ -12,6 +12,7 @@ from app.templating import duration, parameter_shown, unit_shown, within
 from compliance.judging.refold import REJOIN_US
 from compliance.records.casefile import Case, Screened
 from compliance.records.places import Signal
+from compliance.records.slugs import Event
 
 REJOIN = timedelta(microseconds=REJOIN_US)
 
@@ -43,12 +44,14 @@ def names(signals: Sequence[Signal]) -> dict[int, Name]:
     return found
 
 
-def headline(case: Case | Screened) -> str:
+def headline(case: Case | Screened | Event) -> str:
     """What was found, in one line."""
     name = parameter_shown(case.parameter)
     unit = unit_shown(case.unit)
     limit = f"{case.limit} {unit}".strip()
     length = f"for {duration(case.seconds)}" + (" so far" if is_running(case) else "")
+    if case.kind == "possible_slug" and case.parameter == "ph":
+        return f"Possible slug: pH swung by more than {limit} {length}"
     if case.kind == "possible_slug":
         return f"Possible slug: {within(case.parameter)} above {limit} {length}"
     if case.channel_id is None:
@@ -71,16 +74,18 @@ def facts(case: Case | Screened) -> str:
     return "; ".join(said)
 
 
-def is_running(case: Case | Screened) -> bool:
+def is_running(case: Case | Screened | Event) -> bool:
     """Whether it goes on: what has ended and may only be joined by another does not."""
     return not case.settled and case.open_ended and not _is_withdrawn(case)
 
 
-def _is_withdrawn(case: Case | Screened) -> bool:
+def _is_withdrawn(case: Case | Screened | Event) -> bool:
+    if isinstance(case, Event):
+        return case.superseded_why is not None
     return isinstance(case, Case) and case.is_withdrawn
 
 
-def ending(case: Case | Screened) -> str:
+def ending(case: Case | Screened | Event) -> str:
     """How it ends, where that needs a word: not yet, not for good yet, or only as the record."""
     if is_running(case):
         return "still going on"

@@ -44,6 +44,9 @@ class Opening(BaseModel):
         Field(max_length=5000, description="Why, in a sentence: it is read at a hearing."),
         AfterValidator(_long_enough),
     ]
+    despite_approval: Annotated[
+        bool, Field(description="It is opened although a Director's approval covers it.")
+    ] = False
 
 
 @router.get("/detections")
@@ -93,7 +96,8 @@ def open_violation(  # noqa: PLR0913 - what a request brings
     idempotency_key: Key = None,
 ) -> Response:
     """Open a violation from a detection. The same Idempotency-Key gives the same answer again."""
-    asked = digest(request, (opening.detection, opening.reason))
+    despite = (True,) if opening.despite_approval else ()
+    asked = digest(request, (opening.detection, opening.reason, *despite))
     with engine.connect() as db:
         casefile.case(db, scope, opening.detection)
         office = people.office(db, viewer.person_id)
@@ -108,6 +112,7 @@ def open_violation(  # noqa: PLR0913 - what a request brings
         reason=opening.reason,
         capacity=office,
         now=at,
+        despite_approval=opening.despite_approval,
     )
     with engine.begin() as db:
         answer = _opened(casefile.violation(db, scope, number))

@@ -14,6 +14,7 @@ from app.laid import as_columns
 from app.limits import Bound, bounds
 from app.pages.points import chosen, span
 from compliance.errors import InputError
+from compliance.jobs import stack
 from compliance.model.periods import to_us
 from compliance.model.windows import Declared
 from compliance.records import places
@@ -101,7 +102,7 @@ def point_readings(  # noqa: PLR0913 - what a request brings
         **as_columns(shown["laid"], signal),
         "judged": columns.judged,
         "flagged": columns.flagged,
-        "limits": [_limit(one) for one in bounds(signal, end)],
+        "limits": [_limit(one) for one in bounds(signal, end, stack.of(db))],
         "excursions": [
             _excursion(one["case"], one["headline"])
             for one in (*shown["cases"], *shown["screening"])

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.table import Table
 
 from app.commands.paper import paper
+from app.commands.progress import tell, told
+from app.commands.rules_diff import rulebook
 from app.historian import examination, exports
 from compliance.errors import InputError
 from compliance.model.faults import brief
 from compliance.model.parameters import Parameter, parameter
-from compliance.rules.book import book
 
 command = typer.Typer(add_completion=False)
 
@@ -26,7 +27,8 @@ command = typer.Typer(add_completion=False)
 def check(
     readings: Annotated[str, typer.Argument(help="A CSV of readings, gzip or not; - is stdin.")],
     ordinance: Annotated[
-        list[str], typer.Option(help="A rulebook: prescott, monona, federal. May be repeated.")
+        list[str],
+        typer.Option(help="A rulebook: prescott, monona, federal, or a file. May be repeated."),
     ],
     tz: Annotated[
         str, typer.Option(help="The zone of times without an offset, and of print.")
@@ -53,20 +55,26 @@ def check(
 
     Example: pretreat check readings.csv --ordinance prescott --ordinance federal --json
     """
-    books = [book(name) for name in dict.fromkeys(ordinance)]
+    books = [rulebook(name) for name in dict.fromkeys(ordinance)]
     manner = exports.Manner(
         zone=_zone(tz), fold=_fold(fold), interval_us=_microseconds(interval, "--interval", least=1)
     )
     rejoin_us = _microseconds(rejoin, "--rejoin", least=0) or 0
     usual = _baselines(baseline or [])
-    file = exports.read(readings, manner)
-    found = examination.examine(file, books, rejoin_us=rejoin_us, baselines=usual)
+    with told():
+        file = exports.read(readings, manner, _rows_read)
+        tell("judging …")
+        found = examination.examine(file, books, rejoin_us=rejoin_us, baselines=usual)
     report = examination.report(found, zone=manner.zone)
     if as_json:
         print(json.dumps(report, ensure_ascii=False, indent=1))
     else:
         _print(report)
     raise typer.Exit(1 if found.is_enforceable else 0)
+
+
+def _rows_read(count: int) -> None:
+    tell(f"{count:,} rows read" if count else "reading …")
 
 
 def _zone(name: str) -> ZoneInfo:

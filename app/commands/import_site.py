@@ -10,10 +10,11 @@ from typing import Annotated
 import typer
 
 from app.commands.acting import operator
+from app.commands.import_papers import import_papers
 from app.release import RELEASE
 from compliance import settings
 from compliance.errors import ComplianceError, InputError
-from compliance.jobs import reruled, site
+from compliance.jobs import control_document, reruled, site
 from compliance.model import parameters, units
 from compliance.model.sites import Channel, Instrument
 from compliance.records import schema
@@ -27,12 +28,15 @@ command = typer.Typer(add_completion=False)
 
 @command.callback(invoke_without_command=True)
 def import_site(
-    file: Annotated[Path, typer.Argument(metavar="SITE.yaml")],
+    file: Annotated[Path, typer.Argument(metavar="SITE.yaml|PERMITS.yaml")],
     as_json: Annotated[bool, typer.Option("--json", help="For machines.")] = False,
 ) -> None:
     """Write cities, users, points, gateways, instruments and channels: all of it or nothing.
 
     A channel left out of its point is read no more. Example: pretreat import site.yaml
+
+    Or papers that bind users: permits, orders, agreements, approvals. What they bear on is judged
+    anew from their first day. Example: pretreat import permits.yaml
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -40,6 +44,9 @@ def import_site(
         raise InputError(f"{file} cannot be read ({error.strerror}); check its name") from None
     except UnicodeDecodeError:
         raise InputError(f"{file} is no UTF-8 text; expected a YAML file") from None
+    if control_document.is_papers(text):
+        import_papers(text, file=str(file), as_json=as_json)
+        return
     document = site.parse(text, file=str(file))
     configured = settings.load()
     _check_instruments(document, configured.home, file=str(file))

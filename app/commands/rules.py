@@ -11,12 +11,20 @@ import typer
 from rich.table import Table
 
 from app.commands.paper import paper
+from app.commands.rules_coverage import coverage
+from app.commands.rules_diff import diff, text_of
+from app.commands.rules_replay import replay
 from compliance.errors import InputError, NotInForce
 from compliance.rules.book import AnyVersion, books, find, parse, schema, versions
 from compliance.rules.effective import in_force
 from compliance.rules.schema import Rule
+from compliance.rules.significance import weaker
 
 command = typer.Typer(add_completion=False, no_args_is_help=True)
+
+command.command("replay")(replay)
+command.command("diff")(diff)
+command.command("coverage")(coverage)
 
 Json = Annotated[bool, typer.Option("--json", help="For machines.")]
 
@@ -107,17 +115,15 @@ def check(
         return
     if file is None:
         raise InputError("rules check needs a FILE.yaml, or --schema")
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "not text in UTF-8"
-        raise InputError(f"{file} cannot be read ({why}); expected a rulebook in YAML") from None
-    book = parse(text, file.name)
+    book = parse(text_of(file), file.name)
+    warnings = list(weaker(book))
     found = {"rulebook": book.name, "rules": len(book.rules), "sha256": book.sha256}
     if as_json:
-        print(json.dumps(found))
-    else:
-        print(f"{file.name}: rulebook {book.name}, {len(book.rules)} rules, nothing to correct")
+        print(json.dumps({**found, "warnings": warnings}, ensure_ascii=False))
+        return
+    print(f"{file.name}: rulebook {book.name}, {len(book.rules)} rules, nothing to correct")
+    for warning in warnings:
+        print(f"warning: {warning}")
 
 
 def _on(rule: Rule, among: tuple[AnyVersion, ...], day: date) -> AnyVersion:
@@ -161,7 +167,7 @@ _DATES = {"effective", "ended", "adopted", "note"}
 
 def _numbers(version: AnyVersion) -> str:
     given = version.model_dump(mode="json", exclude=_DATES, exclude_none=True)
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in given.items())
+    return ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in given.items())
 
 
 def _version(version: AnyVersion) -> dict[str, Any]:
@@ -172,4 +178,8 @@ def _version(version: AnyVersion) -> dict[str, Any]:
 def _plain(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(str(item) for item in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {item}" for name, item in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "not stated" if value is None else str(value)

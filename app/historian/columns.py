@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from app.historian import plain
 from app.historian.times import Ints
 from compliance.errors import InputError
 from compliance.model.faults import Fault, brief
@@ -18,6 +19,8 @@ from compliance.model.parameters import CONCENTRATIONS, Parameter, parameter
 from compliance.model.readings import Quality
 from compliance.model.units import Unit, dimension, unit
 from compliance.rules.schema import SampleSource
+
+Codes = NDArray[np.int32]
 
 NAMED_FAULTS = 5
 """How many bad rows are named when a file is refused."""
@@ -48,114 +51,178 @@ _KIND = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Column:
-    """A column as codes into its distinct texts, what they mean, and which mean nothing."""
+    """A column as numbers of its distinct texts: what they mean, and which mean nothing.
 
-    codes: NDArray[np.intp]
-    meanings: list[object]
-    problems: Mapping[int, str]
+    Taken in piece by piece; a text has the same number in all of them.
+    """
 
-    @classmethod
-    def of(cls, column: pd.Series[str], meaning: Callable[[str], object]) -> Column:
-        codes, distinct = pd.factorize(column)
-        meanings: list[object] = []
-        problems: dict[int, str] = {}
-        known: dict[object, object] = {}
-        for code, text in enumerate(distinct):
-            try:
-                value = meaning(str(text).strip())
-                meanings.append(known.setdefault(value, value))
-            except InputError as error:
-                meanings.append(None)
-                problems[code] = str(error).rpartition("expected ")[2] or str(error)
-        return cls(codes=codes, meanings=meanings, problems=problems)
+    name: str
+    meaning: Callable[[str], object]
+    repair: str
+    meanings: list[object] = field(default_factory=list)
+    problems: dict[int, str] = field(default_factory=dict)
+    codes: list[Codes] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    _known: dict[str, int] = field(default_factory=dict)
 
-    def faults(self, column: pd.Series[str], rows: Ints, repair: str) -> Iterator[Fault]:
-        bad = np.flatnonzero(np.isin(self.codes, list(self.problems)))[:NAMED_FAULTS]
-        for at in bad:
-            yield Fault(
-                row=int(rows[at]),
-                column=str(column.name),
-                found=str(column.iloc[at]),
-                expected=self.problems[int(self.codes[at])],
-                repair=repair,
+    def take(self, column: pd.Series[str], rows: Ints) -> Codes:
+        """Take a piece in; its texts by number. rows: of the file, for faults."""
+        local, distinct = pd.factorize(column)
+        numbers = np.array([self._number(str(text)) for text in distinct], np.int32)
+        codes = numbers[local] if len(numbers) else local.astype(np.int32)
+        self.codes.append(codes)
+        if self.problems and len(self.faults) < NAMED_FAULTS:
+            bad = np.flatnonzero(np.isin(codes, list(self.problems)))[:NAMED_FAULTS]
+            self.faults += [self._fault(column, rows, int(at), codes) for at in bad]
+        return codes
+
+    def whole(self) -> Codes:
+        """The numbers of all texts taken in; afterwards they are no longer held here."""
+        found = np.concatenate(self.codes)
+        self.codes = []
+        return found
+
+    def _number(self, text: str) -> int:
+        code = self._known.get(text)
+        if code is not None:
+            return code
+        code = self._known[text] = len(self.meanings)
+        try:
+            self.meanings.append(self.meaning(text.strip()))
+        except InputError as error:
+            self.meanings.append(None)
+            self.problems[code] = str(error).rpartition("expected ")[2] or str(error)
+        return code
+
+    def _fault(self, column: pd.Series[str], rows: Ints, at: int, codes: Codes) -> Fault:
+        return Fault(
+            row=int(rows[at]),
+            column=self.name,
+            found=str(column.iloc[at]),
+            expected=self.problems[int(codes[at])],
+            repair=self.repair,
+        )
+
+
+@dataclass(slots=True)
+class Values:
+    """The numbers of an export, and the text of each as it was written."""
+
+    faults: list[Fault] = field(default_factory=list)
+    numbers: list[NDArray[np.float64]] = field(default_factory=list)
+    texts: list[NDArray[np.bytes_]] = field(default_factory=list)
+
+    def take(self, column: pd.Series[str], rows: Ints) -> None:
+        """Take a piece in. rows: of the file, for faults."""
+        texts = column.tolist()
+        found = plain.numbers(texts)
+        if found is None:
+            found, texts = self._any(texts, rows)
+        self.numbers.append(found)
+        self.texts.append(np.array(texts, np.bytes_) if texts else np.empty(0, np.bytes_))
+
+    def _any(self, texts: list[str], rows: Ints) -> tuple[NDArray[np.float64], list[str]]:
+        """Numbers of any form; each distinct text is read once."""
+        known: dict[str, float] = {}
+        for at, text in enumerate(texts):
+            if text not in known:
+                try:
+                    known[text] = _number(text.strip())
+                except InputError as error:
+                    known[text] = np.nan
+                    self._note(text, int(rows[at]), error)
+            elif len(self.faults) < NAMED_FAULTS and known[text] != known[text]:
+                self._again(text, int(rows[at]))
+        found = np.fromiter(map(known.__getitem__, texts), np.float64, len(texts))
+        return found, [_kept(text) for text in texts]
+
+    def _again(self, text: str, row: int) -> None:
+        """A text that means no number: a fault unless it says that there is none."""
+        try:
+            _number(text.strip())
+        except InputError as error:
+            self._note(text, row, error)
+
+    def _note(self, text: str, row: int, error: InputError) -> None:
+        if len(self.faults) < NAMED_FAULTS:
+            self.faults.append(
+                Fault(
+                    row=row,
+                    column="value",
+                    found=text,
+                    expected=str(error).rpartition("expected ")[2] or str(error),
+                    repair="correct it, or leave it blank with quality missing",
+                )
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """All columns but ``at``, and the number of the series that each row belongs to."""
+    """All columns but ``at``, taken in piece by piece."""
 
-    point: Column
-    parameter: Column
-    value: Column
-    unit: Column
-    quality: Column
-    sample_type: Column
-    numbers: NDArray[np.float64]
-    texts: NDArray[np.object_]
-    key: NDArray[np.intp]
+    def __init__(self) -> None:
+        self.point = Column("point", _point, "name the monitoring point")
+        self.parameter = Column("parameter", parameter, "correct its spelling")
+        self.unit = Column("unit", unit, "correct the unit")
+        self.quality = Column("quality", _quality, "correct its spelling")
+        self.sample_type = Column("sample_type", _source, "correct its spelling")
+        self.value = Values()
+        self._mismatched: list[Fault] = []
 
-    @classmethod
-    def of(cls, frame: pd.DataFrame) -> Columns:
-        point = Column.of(frame["point"], _point)
-        kind = Column.of(frame["parameter"], parameter)
-        source = Column.of(frame["sample_type"], _source)
-        value = Column.of(frame["value"], _number)
-        floats = np.array([np.nan if v is None else v for v in value.meanings], float)
-        wide = len(source.meanings) + 1
-        key = (point.codes * (len(kind.meanings) + 1) + _same(kind)) * wide + _same(source)
-        return cls(
-            point=point,
-            parameter=kind,
-            value=value,
-            unit=Column.of(frame["unit"], unit),
-            quality=Column.of(frame["quality"], _quality),
-            sample_type=source,
-            numbers=floats[value.codes] if len(floats) else floats,
-            texts=frame["value"].to_numpy(object),
-            key=key,
-        )
+    def take(self, frame: pd.DataFrame, rows: Ints) -> None:
+        """Take a piece in. rows: of the file, for faults."""
+        self.point.take(frame["point"], rows)
+        kinds = self.parameter.take(frame["parameter"], rows)
+        units = self.unit.take(frame["unit"], rows)
+        self.quality.take(frame["quality"], rows)
+        self.sample_type.take(frame["sample_type"], rows)
+        self.value.take(frame["value"], rows)
+        self._mismatched += self._mismatches(frame, rows, kinds, units)
 
-    def faults(self, frame: pd.DataFrame, rows: Ints) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Fault]:
         """The first bad rows of each column."""
-        for name, repair in (
-            ("point", "name the monitoring point"),
-            ("parameter", "correct its spelling"),
-            ("value", "correct it, or leave it blank with quality missing"),
-            ("unit", "correct the unit"),
-            ("quality", "correct its spelling"),
-            ("sample_type", "correct its spelling"),
-        ):
-            yield from getattr(self, name).faults(frame[name], rows, repair)
-        yield from self._mismatches(frame, rows)
+        columns = (
+            self.point, self.parameter, self.value, self.unit, self.quality, self.sample_type,
+        )  # fmt: skip
+        for column in columns:
+            yield from column.faults
+        yield from self._mismatched
 
-    def _mismatches(self, frame: pd.DataFrame, rows: Ints) -> Iterator[Fault]:
+    def _mismatches(
+        self, frame: pd.DataFrame, rows: Ints, kinds: Codes, units: Codes
+    ) -> Iterator[Fault]:
         """Units that do not measure their parameter."""
-        pair = self.parameter.codes * (len(self.unit.meanings) + 1) + self.unit.codes
-        distinct, first = np.unique(pair, return_index=True)
-        for number, at in zip(distinct, first, strict=True):
-            kind = self.parameter.meanings[self.parameter.codes[at]]
-            own = self.unit.meanings[self.unit.codes[at]]
+        if len(self._mismatched) >= NAMED_FAULTS:
+            return
+        wide = len(self.unit.meanings) + 1
+        pair = kinds.astype(np.int64) * wide + units
+        for number in np.unique(pair):
+            kind = self.parameter.meanings[int(number) // wide]
+            own = self.unit.meanings[int(number) % wide]
             wanted = _KIND.get(kind) if isinstance(kind, Parameter) else None
-            if isinstance(own, Unit) and wanted not in (None, dimension(own)):
-                named = brief(str(frame["parameter"].iloc[at]))
-                for row in np.flatnonzero(pair == number)[:NAMED_FAULTS]:
-                    yield Fault(
-                        row=int(rows[row]),
-                        column="unit",
-                        found=str(frame["unit"].iloc[row]),
-                        expected=f"a unit of {wanted} for {named}, such as "
-                        + next(u.value for u in Unit if dimension(u) == wanted),
-                        repair="correct the unit or the parameter",
-                    )
+            if not isinstance(own, Unit) or wanted in (None, dimension(own)):
+                continue
+            for row in np.flatnonzero(pair == number)[:NAMED_FAULTS]:
+                yield Fault(
+                    row=int(rows[row]),
+                    column="unit",
+                    found=str(frame["unit"].iloc[row]),
+                    expected=f"a unit of {wanted} for {brief(str(frame['parameter'].iloc[row]))}, "
+                    "such as " + next(u.value for u in Unit if dimension(u) == wanted),
+                    repair="correct the unit or the parameter",
+                )
 
 
-def _same(column: Column) -> NDArray[np.intp]:
+def same(column: Column, codes: Codes) -> Codes:
     """Codes in which spellings of one meaning are one: ``pH`` and ``ph``."""
     first = {meaning: code for code, meaning in reversed(list(enumerate(column.meanings)))}
-    return np.array([first[meaning] for meaning in column.meanings], np.intp)[column.codes]
+    return np.array([first[meaning] for meaning in column.meanings], np.int32)[codes]
+
+
+def _kept(text: str) -> str:
+    """What is kept of a text: of one that is no number, enough to see that it is none."""
+    return text.strip()[: _LONGEST_NUMBER + 1].encode("ascii", "replace").decode()
 
 
 def _point(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import re
@@ -9,6 +10,7 @@ import sys
 import warnings as python_warnings
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -25,12 +27,15 @@ LARGEST_RATIO = 200
 MODEST_BYTES = 64_000_000
 """Up to here no ratio is suspect: a constant signal packs very well."""
 
+ROWS_AT_ONCE = 200_000
+"""So many rows are held as text; of all others only numbers are kept."""
+
 _CHUNK = 1 << 20
 _HEADINGS_SHOWN = 12
 _HEADER = ",".join(REQUIRED)
 
 
-def content(path: str, name: str) -> bytes:
+def content(path: str, name: str, what: str = "readings") -> bytes:
     """The bytes of a file, or of standard input for ``-``, unpacked where they are gzip.
 
     Raises: InputError when it cannot be read, or would unpack to too much.
@@ -41,7 +46,7 @@ def content(path: str, name: str) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or str(error) or "the file is cut short"
         raise InputError(
-            f"{name} cannot be read ({why}); expected a CSV of readings, gzip or not"
+            f"{name} cannot be read ({why}); expected a CSV of {what}, gzip or not"
         ) from None
 
 
@@ -63,29 +68,41 @@ def _unpacked(packed: bytes, name: str) -> bytes:
     return b"".join(parts)
 
 
-def frame(raw: bytes, name: str) -> pd.DataFrame:
-    """The rows of a CSV as text, in the columns of the contract; the index counts from 0.
+def frames(raw: bytes, name: str) -> Iterator[pd.DataFrame]:
+    """The rows of a CSV as text, in the columns of the contract, some at a time.
 
-    raw: UTF-8, UTF-16 with its mark, or code page 1252. Raises: InputError.
+    The index counts from 0 on through all of them. raw: UTF-8, UTF-16 with its mark, or code page
+    1252. Raises: InputError.
     """
-    text = _text(raw, name)
+    text = as_utf8(raw, name)
     header = text[:4096].split(b"\n", maxsplit=1)[0]
     separator = max((",", ";", "\t"), key=lambda mark: header.count(mark.encode()))
-    _check_headings(_table(text, separator, name, header=None, rows=1).iloc[0].tolist(), name)
-    found = _table(text, separator, name, header=0, rows=None)
-    found.columns = [str(column).strip().casefold() for column in found.columns]
-    for column, usual in OPTIONAL.items():
-        found[column] = found[column].replace("", usual) if column in found else usual
-    blank = (found[list(REQUIRED)] == "").all(axis=1)
-    found = found.loc[~blank]
-    if found.empty:
+    _check_headings(_header(text, separator, name), name)
+    empty = True
+    for piece in _pieces(text, separator, name):
+        found = _named(piece)
+        if not found.empty:
+            empty = False
+            yield found
+    if empty:
         raise InputError(
             f"{name} has no reading at all, so nothing was judged; expected rows under the header"
         )
-    return found
 
 
-def _text(raw: bytes, name: str) -> bytes:
+def _named(piece: pd.DataFrame) -> pd.DataFrame:
+    """Rows in the columns of the contract, blank ones left out."""
+    piece.columns = [str(column).strip().casefold() for column in piece.columns]
+    for column, usual in OPTIONAL.items():
+        piece[column] = piece[column].replace("", usual) if column in piece else usual
+    blank = (piece["at"] == "").to_numpy(bool)
+    if not blank.any():
+        return piece
+    blank = (piece[list(REQUIRED)] == "").all(axis=1).to_numpy(bool)
+    return piece.loc[~blank]
+
+
+def as_utf8(raw: bytes, name: str) -> bytes:
     """The file in UTF-8, without a mark. Raises: InputError when it is no text."""
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         encoding = "utf-16"
@@ -106,23 +123,49 @@ def _text(raw: bytes, name: str) -> bytes:
 
 
 def _is_utf8(raw: bytes) -> bool:
+    """Whether all of it is; looked at in parts, so that no second copy is made."""
+    if raw.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        raw.decode("utf-8")
+        for start in range(0, len(raw), _CHUNK):
+            decoder.decode(raw[start : start + _CHUNK])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
 
 
-def _table(
-    text: bytes, separator: str, name: str, *, header: int | None, rows: int | None
-) -> pd.DataFrame:
+def _header(text: bytes, separator: str, name: str) -> list[str]:
+    with _understood(name):
+        read = pd.read_csv(
+            io.BytesIO(text), sep=separator, dtype=str, na_filter=False, index_col=False,
+            skip_blank_lines=False, encoding="utf-8", header=None, nrows=1,
+        )  # fmt: skip
+    return [str(heading) for heading in read.iloc[0]]
+
+
+def _pieces(text: bytes, separator: str, name: str) -> Iterator[pd.DataFrame]:
+    with _understood(name):
+        reader = pd.read_csv(
+            io.BytesIO(text), sep=separator, dtype=str, na_filter=False, index_col=False,
+            skip_blank_lines=False, encoding="utf-8", header=0, chunksize=ROWS_AT_ONCE,
+        )  # fmt: skip
+    while True:
+        with _understood(name):
+            piece = next(reader, None)
+        if piece is None:
+            return
+        yield piece
+
+
+@contextmanager
+def _understood(name: str) -> Iterator[None]:
+    """What the reader of tables complains of, as one sentence."""
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                io.BytesIO(text), sep=separator, dtype=str, na_filter=False, index_col=False,
-                skip_blank_lines=False, encoding="utf-8", header=header, nrows=rows,
-            )  # fmt: skip
+            yield
     except (pd.errors.ParserError, pd.errors.EmptyDataError, pd.errors.ParserWarning) as error:
         raise InputError(f"{name}: {_table_fault(str(error))}") from None
     except ValueError:

@@ -18,6 +18,7 @@ from compliance.judging.judge import Origin, edges, judge_series, usable
 from compliance.model.faults import brief
 from compliance.model.findings import Authority, Exceedance
 from compliance.model.folds import SILENT_INTERVALS
+from compliance.model.limits import ON_READINGS, SINGLY
 from compliance.model.parameters import Parameter
 from compliance.model.periods import day_of, from_us
 from compliance.model.readings import Series
@@ -146,11 +147,8 @@ def _limits(
         return
     place = np.searchsorted(one.series.at_us, judged.at_us)
     for rule in book.limits(one.parameter):
-        if rule.authority_on(one.source) is None:
-            reason = _wrong_source(rule, one.source)
-            found.not_evaluated.append(
-                NotEvaluated(parameter=one.parameter, reason=reason, span=None)
-            )
+        if (why := _not_here(rule, one.source)) is not None:
+            found.not_evaluated.append(NotEvaluated(parameter=one.parameter, reason=why, span=None))
             continue
         if not rule.versions:
             continue
@@ -173,7 +171,14 @@ def _limits(
         ]
 
 
-def _wrong_source(rule: LimitRule, source: SampleSource) -> str:
+def _not_here(rule: LimitRule, source: SampleSource) -> str | None:
+    """Why rows of that source are not judged under a rule, one by one; None where they are."""
+    judged = ON_READINGS if source is SampleSource.METER else SINGLY
+    if rule.basis not in judged:
+        how = rule.basis.value.replace("_", " ")
+        return f"{rule.id} is judged as {how}, not on single {source.value} values"
+    if rule.authority_on(source) is not None:
+        return None
     wanted = " or ".join(kind.value for kind in (*rule.enforceable_on, *rule.screened_on))
     return f"{rule.id} is judged from {wanted}, not from {source.value}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -10,20 +10,21 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from app.historian import contents
-from app.historian.columns import NAMED_FAULTS, Columns
-from app.historian.times import Ints, Mask, Times, read_times, second_pass
+from app.historian.columns import NAMED_FAULTS, Codes, Columns, same
+from app.historian.moments import Moments
+from app.historian.times import Ints, read_times
 from compliance.errors import InputError, UnitMismatch
 from compliance.judging.judge import convert
 from compliance.model.faults import Fault
 from compliance.model.parameters import Parameter
-from compliance.model.periods import FIRST_YEAR, LAST_YEAR, from_us
 from compliance.model.readings import Quality, Series
 from compliance.model.units import Unit, linear
 from compliance.rules.schema import SampleSource
+
+Tell = Callable[[int], None]
 
 LONE_INTERVAL_US = 60_000_000
 """The interval of a series of one reading, unless one is given."""
@@ -39,13 +40,13 @@ class FileSeries:
     unit: Unit
     series: Series
     interval_us: int
-    texts: NDArray[np.object_]
+    texts: NDArray[np.bytes_]
     units: tuple[Unit, ...]
-    unit_codes: NDArray[np.intp]
+    unit_codes: Codes
 
     def written(self, at: int) -> tuple[str, Unit]:
         """A reading as the file has it, by position."""
-        return str(self.texts[at]).strip(), self.units[int(self.unit_codes[at])]
+        return self.texts[at].decode().strip(), self.units[int(self.unit_codes[at])]
 
     def exact(self, at: int) -> Fraction:
         """A reading in the series' unit without any rounding, by position."""
@@ -71,83 +72,86 @@ class Manner:
     interval_us: int | None = None
 
 
-def read(path: str, manner: Manner) -> ReadingFile:
+def read(path: str, manner: Manner, tell: Tell = lambda _: None) -> ReadingFile:
     """Read a historian export; ``-`` is standard input, gzip is understood.
 
-    Raises: InputError: no such file, not a table, columns missing, or the first five bad rows.
+    tell: hears how many rows were read so far. Raises: InputError: no such file, not a table,
+    columns missing, or the first five bad rows.
     """
     name = "standard input" if path == "-" else Path(path).name
-    return parse(contents.content(path, name), name, manner)
+    tell(0)
+    return parse(contents.content(path, name), name, manner, tell)
 
 
-def parse(content: bytes, name: str, manner: Manner) -> ReadingFile:
+def parse(content: bytes, name: str, manner: Manner, tell: Tell = lambda _: None) -> ReadingFile:
     """The readings in the bytes of a file called ``name``.
 
     Raises: InputError.
     """
-    frame = contents.frame(content, name)
-    _refuse(list(contents.comments(frame)), name)
-    rows = frame.index.to_numpy() + 2
-    columns = Columns.of(frame)
-    times = read_times(frame["at"], manner.zone)
+    columns, moments = Columns(), Moments()
+    remarks: list[Fault] = []
+    rows: list[Ints] = []
+    for frame in contents.frames(content, name):
+        row = frame.index.to_numpy(np.int64) + 2
+        if len(remarks) < NAMED_FAULTS:
+            remarks += contents.comments(frame)
+        columns.take(frame, row)
+        moments.take(read_times(frame["at"], manner.zone), frame["at"], row)
+        rows.append(row)
+        tell(int(row[-1]) - 1)
+    del content  # as large as all that was made of it
+    _refuse(remarks, name)
     warnings: list[str] = []
-    at_us, undecided = _instants(times, columns, manner, warnings)
-    faults = [
-        *_time_faults(frame, rows, times, undecided),
-        *columns.faults(frame, rows),
-    ]
-    _refuse(faults, name)
-    order = np.lexsort((at_us, columns.key))
-    order = _without_repeats(order, at_us, columns, rows=rows, name=name, warnings=warnings)
-    series = tuple(_series(order, at_us, columns, manner))
-    return ReadingFile(series=series, warnings=tuple(warnings))
+    table = _table(columns, moments, np.concatenate(rows), manner, warnings)
+    _refuse([*moments.faults(), *columns.faults()], name)
+    order = np.lexsort((table.at_us, table.key))
+    order = _without_repeats(order, table, columns, name=name, warnings=warnings)
+    return ReadingFile(
+        series=tuple(_series(order, table, columns, manner)), warnings=tuple(warnings)
+    )
 
 
-def _instants(
-    times: Times, columns: Columns, manner: Manner, warnings: list[str]
-) -> tuple[Ints, Mask]:
-    """Every row's instant, and the rows of a repeated hour that nothing decides."""
-    undecided = times.repeated
-    second = np.zeros(len(undecided), np.bool_)
-    for key in np.unique(columns.key[undecided]):
-        rows = np.flatnonzero(columns.key == key)
-        for at, later in second_pass(times.local_us[rows], undecided[rows]):
-            second[rows[at]] = later
-            undecided[rows[at]] = False
-            day = from_us(times.local_us[rows[at[0]]]).date().isoformat()
-            named = columns.point.meanings[columns.point.codes[rows[0]]]
-            kind = columns.parameter.meanings[columns.parameter.codes[rows[0]]]
-            warnings.append(
-                f"{named} {kind}: the repeated hour of {day} is passed twice without an offset; "
-                "the order of the rows decided"
-            )
-    if manner.fold is not None:
-        second |= undecided & (manner.fold == "second")
-        undecided = np.zeros_like(undecided)
-    return np.where(second, times.second_us, times.first_us), undecided
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """All rows of a file as arrays of one length; row: in the file; key: of the series."""
+
+    row: Ints
+    at_us: Ints
+    key: Ints
+    point: Codes
+    parameter: Codes
+    source: Codes
+    unit: Codes
+    quality: Codes
+    numbers: NDArray[np.float64]
+    texts: NDArray[np.bytes_]
 
 
-def _time_faults(frame: pd.DataFrame, rows: Ints, times: Times, undecided: Mask) -> Iterator[Fault]:
-    for mask, expected, repair in (
-        (times.malformed, "a date with a time such as 2026-03-01T08:00:00-06:00", "rewrite it"),
-        (times.distant, f"a year from {FIRST_YEAR} to {LAST_YEAR}", "correct the year"),
-        (times.impossible, "a day and time that exist", "correct the date or the time"),
-        (
-            times.skipped,
-            "a local time that exists: the clock goes forward over this one",
-            "correct it or give its offset",
-        ),
-        (
-            undecided,
-            "which of the two passes of the repeated hour",
-            "add the offset or give --fold first or --fold second",
-        ),
-    ):
-        for at in np.flatnonzero(mask)[:NAMED_FAULTS]:
-            found = str(frame["at"].iloc[at])
-            yield Fault(
-                row=int(rows[at]), column="at", found=found, expected=expected, repair=repair
-            )
+def _table(
+    columns: Columns, moments: Moments, row: Ints, manner: Manner, warnings: list[str]
+) -> _Table:
+    point, kind = columns.point.whole(), columns.parameter.whole()
+    source = columns.sample_type.whole()
+    wide = len(columns.sample_type.meanings) + 1
+    key = point.astype(np.int64) * (len(columns.parameter.meanings) + 1)
+    key = (key + same(columns.parameter, kind)) * wide + same(columns.sample_type, source)
+
+    def named(at: int) -> str:
+        parts = columns.point.meanings[point[at]], columns.parameter.meanings[kind[at]]
+        return " ".join(str(part) for part in parts)
+
+    return _Table(
+        row=row,
+        at_us=moments.instants(key, manner.fold, named, warnings),
+        key=key,
+        point=point,
+        parameter=kind,
+        source=source,
+        unit=columns.unit.whole(),
+        quality=columns.quality.whole(),
+        numbers=np.concatenate(columns.value.numbers),
+        texts=np.concatenate(columns.value.texts),
+    )
 
 
 def _refuse(faults: list[Fault], name: str) -> None:
@@ -158,29 +162,24 @@ def _refuse(faults: list[Fault], name: str) -> None:
 
 
 def _without_repeats(
-    order: NDArray[np.intp],
-    at_us: Ints,
-    columns: Columns,
-    *,
-    rows: Ints,
-    name: str,
-    warnings: list[str],
+    order: NDArray[np.intp], table: _Table, columns: Columns, *, name: str, warnings: list[str]
 ) -> NDArray[np.intp]:
     """One row for each instant of a series; two that differ are refused."""
-    same = (np.diff(columns.key[order]) == 0) & (np.diff(at_us[order]) == 0)
-    later = np.flatnonzero(same) + 1
+    repeats = (np.diff(table.key[order]) == 0) & (np.diff(table.at_us[order]) == 0)
+    later = np.flatnonzero(repeats) + 1
     if not len(later):
         return order
-    for at in later:
-        one, two = order[at - 1], order[at]
-        if any(
-            column.meanings[column.codes[one]] is not column.meanings[column.codes[two]]
-            for column in (columns.value, columns.unit, columns.quality)
-        ):
-            raise InputError(
-                f"{name}, row {rows[two]}, column at: the same point, parameter and instant as row "
-                f"{rows[one]} with another value, expected one; remove the wrong row"
-            )
+    one, two = order[later - 1], order[later]
+    differ = _differ(table.numbers, one, two)
+    for column, codes in ((columns.unit, table.unit), (columns.quality, table.quality)):
+        own = same(column, codes)
+        differ |= own[one] != own[two]
+    if differ.any():
+        at = int(np.flatnonzero(differ)[0])
+        raise InputError(
+            f"{name}, row {table.row[two[at]]}, column at: the same point, parameter and instant "
+            f"as row {table.row[one[at]]} with another value, expected one; remove the wrong row"
+        )
     warnings.append(
         "1 row repeats another one and counts once"
         if len(later) == 1
@@ -189,37 +188,44 @@ def _without_repeats(
     return np.delete(order, later)
 
 
+def _differ(
+    numbers: NDArray[np.float64], one: NDArray[np.intp], two: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Whether two rows have another number; that both have none is the same."""
+    first, second = numbers[one], numbers[two]
+    found: NDArray[np.bool_] = (first != second) & ~(np.isnan(first) & np.isnan(second))
+    return found
+
+
 def _series(
-    order: NDArray[np.intp], at_us: Ints, columns: Columns, manner: Manner
+    order: NDArray[np.intp], table: _Table, columns: Columns, manner: Manner
 ) -> Iterator[FileSeries]:
-    cuts = np.flatnonzero(np.diff(columns.key[order])) + 1
+    cuts = np.flatnonzero(np.diff(table.key[order])) + 1
     units = tuple(found for found in columns.unit.meanings if isinstance(found, Unit))
     flags = np.array([int(found) for found in columns.quality.meanings], np.int64)  # type: ignore[call-overload]
     for rows in np.split(order, cuts):
         if not len(rows):
             continue
-        interval = manner.interval_us or _median_step(at_us[rows])
-        codes = columns.unit.codes[rows]
+        first, at_us, codes = rows[0], table.at_us[rows], table.unit[rows]
+        interval = manner.interval_us or _median_step(at_us)
         target = units[int(codes[0])]
-        values = columns.numbers[rows]
-        quality = flags[columns.quality.codes[rows]]
+        values = table.numbers[rows]
+        quality = flags[table.quality[rows]]
         quality |= np.where(np.isfinite(values), 0, int(Quality.NOT_FINITE))
         raw = Series(
-            at_us=at_us[rows],
+            at_us=at_us,
             value=values,
             quality=quality,
             interval_us=np.full(len(rows), interval, np.int64),
         )
-        kind = columns.parameter.meanings[columns.parameter.codes[rows[0]]]
-        source = columns.sample_type.meanings[columns.sample_type.codes[rows[0]]]
         yield FileSeries(
-            point=str(columns.point.meanings[columns.point.codes[rows[0]]]),
-            parameter=Parameter(kind),
-            source=SampleSource(source),
+            point=str(columns.point.meanings[table.point[first]]),
+            parameter=Parameter(columns.parameter.meanings[table.parameter[first]]),
+            source=SampleSource(columns.sample_type.meanings[table.source[first]]),
             unit=target,
             series=_in_one_unit(raw, codes, units, target),
             interval_us=interval,
-            texts=columns.texts[rows],
+            texts=table.texts[rows],
             units=units,
             unit_codes=codes,
         )
@@ -229,9 +235,7 @@ def _median_step(at_us: Ints) -> int:
     return LONE_INTERVAL_US if len(at_us) < 2 else int(np.median(np.diff(at_us)))
 
 
-def _in_one_unit(
-    raw: Series, codes: NDArray[np.intp], units: tuple[Unit, ...], target: Unit
-) -> Series:
+def _in_one_unit(raw: Series, codes: Codes, units: tuple[Unit, ...], target: Unit) -> Series:
     values = raw.value.copy()
     for code in np.unique(codes):
         try:

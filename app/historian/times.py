@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from app.historian import plain
 from compliance.model.periods import FIRST_YEAR, LAST_YEAR, to_us
 
 Ints = NDArray[np.int64]
@@ -61,6 +62,48 @@ def read_times(column: pd.Series[str], zone: ZoneInfo, *, until: datetime | None
     """
     last_us = _LAST if until is None else to_us(until)
     codes, distinct = pd.factorize(column)
+    found = _of_texts(np.asarray(distinct, object))
+    local = found.us.copy()
+    at = np.flatnonzero(found.naive & (local != _NEVER))
+    first, second = local.copy(), local.copy()
+    first[at], second[at] = (_localized(local[at], zone, first=choice) for choice in (True, False))
+    missing = (local == _NEVER) & found.formed & ~found.distant
+    return Times(
+        first_us=first[codes],
+        second_us=second[codes],
+        local_us=local[codes],
+        malformed=~found.formed[codes],
+        distant=found.distant[codes],
+        impossible=missing[codes],
+        skipped=((first == _NEVER) & found.naive & ~missing)[codes],
+        later=(first > last_us)[codes],
+        naive=found.naive[codes],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """Distinct texts as times: as if in UTC, ``_NEVER`` for what is none."""
+
+    us: Ints
+    formed: Mask
+    distant: Mask
+    naive: Mask
+
+
+def _of_texts(texts: NDArray[np.object_]) -> _Read:
+    """The usual form all at once, any other one by one."""
+    us, naive, read = plain.times(texts)
+    found = _Read(us=us, formed=read.copy(), distant=np.zeros(len(us), np.bool_), naive=naive)
+    rest = np.flatnonzero(~read)
+    if len(rest):
+        other = _of_any_form(texts[rest])
+        for name in ("us", "formed", "distant", "naive"):
+            getattr(found, name)[rest] = getattr(other, name)
+    return found
+
+
+def _of_any_form(distinct: NDArray[np.object_]) -> _Read:
     texts = pd.Series(distinct, dtype="object").astype("str").str.strip()
     texts = texts.str.replace(r"\s+(?=[Z+-])", "", regex=True).str.replace("z", "Z", regex=False)
     formed = texts.str.fullmatch(_FORM).to_numpy(bool)
@@ -71,22 +114,7 @@ def read_times(column: pd.Series[str], zone: ZoneInfo, *, until: datetime | None
     naive = read & ~texts.str.slice(10).str.fullmatch(_OFFSET).to_numpy(bool)
     us = np.full(len(texts), _NEVER)
     us[read] = _us(pd.to_datetime(texts[read], format="ISO8601", utc=True, errors="coerce"))
-    impossible = read & (us == _NEVER)
-    local = us.copy()
-    at = np.flatnonzero(naive & ~impossible)
-    first, second = us.copy(), us.copy()
-    first[at], second[at] = (_localized(local[at], zone, first=choice) for choice in (True, False))
-    return Times(
-        first_us=first[codes],
-        second_us=second[codes],
-        local_us=local[codes],
-        malformed=~formed[codes],
-        distant=distant[codes],
-        impossible=impossible[codes],
-        skipped=((first == _NEVER) & naive & ~impossible)[codes],
-        later=(first > last_us)[codes],
-        naive=naive[codes],
-    )
+    return _Read(us=us, formed=formed, distant=distant, naive=naive)
 
 
 def _us(times: pd.Series[pd.Timestamp]) -> Ints:

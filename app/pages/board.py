@@ -18,6 +18,7 @@ from app.limits import bounds
 from app.templating import page
 from app.tiles import Tile, held, mute, ordered, silent, tile, uncommissioned
 from app.wording import facts, headline, names
+from compliance.jobs import stack
 from compliance.model.sites import Viewer
 from compliance.records import board, casefile, health, outbox, places, readings, reviews, windows
 from compliance.records.casefile import Case, Screened
@@ -31,7 +32,7 @@ NO_SIGN_OF_LIFE = timedelta(seconds=15)
 """Three beats missed: a page says so then; ``/readyz`` gives a process a minute."""
 WEEK = timedelta(days=7)
 AFTERWARDS = timedelta(hours=6)
-NOTEWORTHY = ("reached", "projected", "approaching")
+NOTEWORTHY = ("reached", "unsettled", "projected", "approaching")
 SHARES = {name: place for place, name in enumerate(("flow", "bod5", "tss", "tp"))}
 
 
@@ -115,11 +116,12 @@ def newest_tiles(db: Connection, scope: Scope, at: datetime) -> dict[int, Tile]:
     ids = [one.channel_id for one in signals]
     latest = readings.latest(db, ids, since=at - NEWEST, until=soon(at))
     declared = windows.by_channel(db, ids, since=at, until=soon(at))
+    bound = stack.of(db)
     return {
         one.channel_id: tile(
             one,
             latest.get(one.channel_id),
-            bounds(one, at),
+            bounds(one, at, bound),
             name=called[one.channel_id],
             now=at,
             windows=declared.get(one.channel_id, ()),

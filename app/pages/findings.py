@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection
 
 from app import auth
+from app.binding import others_that_bind
 from app.deps import Db, Now, Pool, SignedIn, Visible
 from app.evidence import Line, around, papers_of
 from app.inputs import Id, Storable
@@ -78,6 +79,7 @@ def decided(  # noqa: PLR0913 - what a request brings
     detection_id: Id,
     decision: Annotated[Literal["open", "explain", "wait"], Form()],
     reason: Annotated[Storable, Form(max_length=5000)] = "",
+    despite_approval: Annotated[bool, Form()] = False,
 ) -> Response:
     """A person's decision; the answer leads to what it made, or says what is missing."""
     with engine.connect() as db:
@@ -93,6 +95,7 @@ def decided(  # noqa: PLR0913 - what a request brings
                 reason=reason,
                 capacity=office,
                 now=at,
+                despite_approval=despite_approval,
             )
             return RedirectResponse(f"/violations/{number}", HTTPStatus.SEE_OTHER)
         verb = Decision.EXPLAIN if decision == "explain" else Decision.WAIT
@@ -157,6 +160,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         "history": casefile.history(db, case.exceedance_id),
         "laid_over": _laid_over(db, signal, case),
         "decided": case.is_withdrawn or case.state in DECIDED,
+        **others_that_bind(db, case),
     }
 
 

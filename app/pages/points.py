@@ -21,6 +21,7 @@ from app.templating import page
 from app.tiles import ordered
 from app.wording import names, summary
 from compliance.errors import NotFound
+from compliance.jobs import stack
 from compliance.jobs.exclusions import of_month
 from compliance.judging.exclusions import RULE
 from compliance.model.commissioning import holes
@@ -132,7 +133,7 @@ def span(
         said = "" if destroyed else "Nothing was read in this time."
     if destroyed:
         said = f"{said} Readings of this time were destroyed.".strip()
-    limits = bounds(signal, until)
+    limits = bounds(signal, until, stack.of(db))
     title = f"{signal.point} {name.text}"
     facts: tuple[Case | Screened, ...] = (*cases, *screening)
     return {

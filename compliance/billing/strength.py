@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import groupby
 
 from compliance.billing.words import number
-from compliance.errors import InsufficientData
+from compliance.errors import InputError, InsufficientData
 from compliance.model.billing import SampleUsed, Strength
 from compliance.model.parameters import Parameter, label
 from compliance.model.samples import TakenBy
@@ -91,6 +91,17 @@ def _used(one: Finding) -> SampleUsed:
         is_non_detect=one.is_non_detect,
         flow_gal=one.flow_gal,
     )
+
+
+def demand(bod: Decimal, cod: Decimal, *, switch_at: Decimal) -> Parameter:
+    """Which oxygen demand is charged where a tariff goes over to COD: over so many times BOD.
+
+    bod, cod: in mg/L. Neither Prescott nor Monona has such a rule; nothing calls it for them.
+    Raises: InputError for a BOD of nothing.
+    """
+    if bod <= 0:
+        raise InputError(f"BOD is {bod} mg/L; expected more than 0: COD has no ratio to it")
+    return Parameter.COD if cod > switch_at * bod else Parameter.BOD5
 
 
 def flow_weighted(parameter: Parameter, findings: Sequence[Finding]) -> Decimal:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from datetime import date, datetime, timedelta
-from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -12,21 +10,22 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
 from compliance.errors import InsufficientData, NotInForce
-from compliance.judging.agreements import LOADS, Design, LoadDay, Reach, Share, Trigger, shares
-from compliance.model.parameters import Parameter
-from compliance.model.periods import Window, add_months, day_of, midnight
-from compliance.model.samples import SampleType
-from compliance.records import days, health, outbox, samples, sites, triggers
-from compliance.rules import book
-from compliance.rules.effective import in_force
-from compliance.rules.schema import FactorRule, FactorVersion, ShareRule
-from compliance.sampling.takings import civil_day
+from compliance.jobs import shares as working
+from compliance.judging.agreements import Reach, Share
+from compliance.model.periods import day_of
+from compliance.records import agreements, days, health, outbox, sites, triggers
+from compliance.rules.schema import ShareRule
 
 log = structlog.get_logger(__name__)
 
 PROCESS = "work"
 LONGEST_FAULT = 500
-EVENT = {Reach.APPROACHING: "trigger.approaching", Reach.REACHED: "trigger.reached"}
+EVENT = {
+    Reach.APPROACHING: "trigger.approaching",
+    Reach.UNSETTLED: "trigger.approaching",
+    Reach.REACHED: "trigger.reached",
+}
+ENDING = "agreement.expiring"
 
 
 def watch_agreements(engine: Engine, *, now: datetime) -> int:
@@ -62,86 +61,34 @@ def _note_fault(db: Connection, user: days.User, error: Exception, *, now: datet
 
 def _watch(db: Connection, user: days.User, city: sites.City, *, now: datetime) -> int:
     """One user's four tests, where its city has such a clause and a plant on record."""
-    rules = {
-        rule.parameter: rule for name in city.rulebooks for rule in book.book(name).of(ShareRule)
-    }
-    first = next(iter(rules.values()), None)
-    plant = sites.plant(db, city.id)
-    zone = ZoneInfo(city.zone)
-    as_of = day_of(now, zone)
-    if first is None or plant is None:
-        return 0
+    changed = _tell_of_ends(db, user, city, now=now)
+    on = day_of(now, ZoneInfo(city.zone))
     try:
-        version = in_force(first.id, first.versions, as_of)
-        found = shares(
-            _load_days(db, user, city, as_of=as_of, months=version.months),
-            _design(plant),
-            pound_factor=_factor(city, as_of),
-            trigger=Trigger(
-                at_least=version.at_least,
-                approaching=version.approaching,
-                months=version.months,
-            ),
-        )
+        of = working.test(city, on)
+        if of is None:
+            return changed
+        plant = working.plant(db, city.id)
+        worked = working.worked(db, user, city, of=of, plant=plant, now=now)
     except (InsufficientData, NotInForce):
-        return 0
-    return sum(
-        _note(db, user, city, rules[share.parameter], share, as_of=found.as_of)
-        for share in found.shares
-        if share.parameter in rules and share.text is not None
+        return changed
+    if worked is None:
+        return changed
+    return changed + sum(
+        _note(db, user, city, of.rules[share.parameter], share, as_of=worked.found.as_of)
+        for share in worked.found.shares
+        if share.parameter in of.rules and share.text is not None
     )
 
 
-def _load_days(
-    db: Connection, user: days.User, city: sites.City, *, as_of: date, months: int
-) -> list[LoadDay]:
-    """The days of a user up to yesterday, with the strengths of the composites taken on them."""
-    since = add_months(as_of, -months)
-    zone = ZoneInfo(city.zone)
-    strengths: dict[date, dict[Parameter, Decimal]] = defaultdict(dict)
-    window = Window(start=midnight(since, zone), end=midnight(as_of + timedelta(days=1), zone))
-    found = samples.in_window(db, user.id, window)
-    for one in found:
-        if one.sample.sample_type is SampleType.COMPOSITE and one.result.parameter in LOADS:
-            below = one.result.qualifier == "<"
-            strengths[civil_day(one.sample, zone)][one.result.parameter] = (
-                Decimal(0) if below else one.result.value
-            )
-    return [
-        LoadDay(
-            day=day.day,
-            flow_gpd=day.flow_gal,
-            sanitary_gpd=day.sanitary_gal or Decimal(0),
-            strengths=strengths.get(day.day, {}),
-        )
-        for day in days.days(db, user.id, since=since, until=as_of)
-    ]
-
-
-def _design(plant: sites.Plant) -> Design:
-    figures = plant.average_design
-    return Design(
-        flow_mgd=figures["flow_mgd"],
-        loads_lb_day={
-            parameter: figures[f"{parameter.value}_lb_day"]
-            for parameter in LOADS
-            if f"{parameter.value}_lb_day" in figures
-        },
-        source=plant.source,
-    )
-
-
-def _factor(city: sites.City, day: date) -> Decimal:
-    """The pound factor of the rulebooks that bind in a city.
-
-    Raises: InsufficientData when none has one: a number of law is never ours.
-    """
-    for name in city.rulebooks:
-        for rule in book.book(name).of(FactorRule):
-            version = book.book(name).in_force(rule.id, day)
-            if isinstance(version, FactorVersion):
-                return version.factor
-    raise InsufficientData(f"no rulebook that binds in {city.name} has a pound factor")
+def _tell_of_ends(db: Connection, user: days.User, city: sites.City, *, now: datetime) -> int:
+    """Tell once of each agreement that ends within the time of warning."""
+    on = day_of(now, ZoneInfo(city.zone))
+    ending = [one for one in agreements.of_user(db, user.id) if one.ends_soon(on)]
+    told = [one for one in ending if agreements.told(db, one.id, on=on)]
+    for one in told:
+        data = {"agreement": one.id, "user": user.id, "ends_on": one.until}
+        outbox.put(db, ENDING, data, city_id=city.id)
+    return len(told)
 
 
 def _note(

@@ -9,11 +9,13 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, Engine, RowMapping
 
 from compliance.enforcing.decisions import Decision, check, violation_number
+from compliance.jobs.approved import approval_of, must_say_so
+from compliance.model.control import ApprovalOnFile
 from compliance.model.sites import Viewer
 from compliance.records import audit, findings, outbox
 
 
-def open_violation(
+def open_violation(  # noqa: PLR0913 - what an opening is
     engine: Engine,
     *,
     detection_id: int,
@@ -21,10 +23,12 @@ def open_violation(
     reason: str,
     capacity: str,
     now: datetime,
+    despite_approval: bool = False,
 ) -> str:
     """Open a violation from a detection; its number.
 
-    capacity: the office in which the viewer acts.
+    capacity: the office in which the viewer acts. despite_approval: the viewer says that it is
+    opened although a Director approved the exceedance; the record says so too.
 
     Raises: NotFound, Refused.
     """
@@ -38,6 +42,9 @@ def open_violation(
             reason=reason,
             city_id=found["city_id"],
         )
+        approval = _approval(db, found)
+        must_say_so(approval, despite=despite_approval)
+        why = reason.strip() + (f" (Opened although {approval.said}.)" if approval else "")
         year = now.astimezone(ZoneInfo(found["zone"])).year
         number = violation_number(year, findings.next_serial(db, year))
         findings.add_violation(
@@ -46,15 +53,28 @@ def open_violation(
             detection_id=detection_id,
             number=number,
             state="opened",
-            reason=reason.strip(),
+            reason=why,
             opened_by=viewer.person_id,
             capacity=capacity,
             opened_at=now,
         )
         findings.set_state(db, detection_id, Decision.OPEN)
-        opened = _Opened(number=number, capacity=capacity, reason=reason.strip(), at=now)
+        opened = _Opened(number=number, capacity=capacity, reason=why, at=now)
         _tell_of(db, opened, found, viewer)
     return number
+
+
+def _approval(db: Connection, found: RowMapping) -> ApprovalOnFile | None:
+    """The approval that covers the exceedance of a detection."""
+    return approval_of(
+        db,
+        user_id=found["industrial_user_id"],
+        rule_id=found["rule_id"],
+        side=found["side"],
+        worst=found["worst"],
+        starts_at=found["starts_at"],
+        ends_at=found["ends_at"],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

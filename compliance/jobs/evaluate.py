@@ -8,17 +8,18 @@ data have one path.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import lru_cache
 
 from sqlalchemy import Connection, Engine
 
 from compliance.errors import ComplianceError
+from compliance.jobs import stack
 from compliance.jobs.facts import Judged, Sieve
 from compliance.jobs.refold import PATIENCE, Task, fold, under
+from compliance.jobs.stack import Stack, limits
 from compliance.judging import judge
 from compliance.judging.refold import quiet
 from compliance.judging.slugs import SCREENED
@@ -27,12 +28,10 @@ from compliance.model.parameters import Parameter
 from compliance.model.periods import to_us
 from compliance.model.readings import Series, joined
 from compliance.model.sites import Channel
-from compliance.model.units import Unit
 from compliance.records import dirt, health, readings, samplers, sites, states
-from compliance.rules import book
-from compliance.rules.schema import Judge, LimitRule, SampleSource
+from compliance.rules.schema import LimitRule
 
-__all__ = ["CANNOT_JUDGE", "PATIENCE", "PIECE", "Which", "evaluate", "limits_of"]
+__all__ = ["CANNOT_JUDGE", "PATIENCE", "PIECE", "Which", "evaluate", "limits"]
 
 CANNOT_JUDGE = (ComplianceError, ArithmeticError, ValueError, LookupError)
 """What one channel's data, rules or papers can raise; a broken database is another matter."""
@@ -86,7 +85,8 @@ def evaluate(engine: Engine, *, now: datetime, release: str, which: Which = Whic
             _Touched(channel=channels[each], place=places[each], mark=marks.get(each))
             for each in ids
         ]
-        return _judge(Sieve(db, now=now, release=release), touched)
+        sieve = Sieve(db, now=now, release=release, bound=stack.of(db))
+        return _judge(sieve, touched)
 
 
 def _take(db: Connection, which: Which) -> dict[int, dirt.Mark]:
@@ -117,17 +117,18 @@ def _judge(sieve: Sieve, touched: Sequence[_Touched]) -> Judged:
     """Look at the channels in groups; fold those of each group that need it."""
     judged = Judged()
     kept = states.last(sieve.db, [one.channel.id for one in touched])
+    bound = sieve.stack
     for group in _groups(touched):
         calm: set[int] = set()
         if group[0].mark is not None:
             try:
-                calm, seen = _calm(sieve.db, group, kept)
+                calm, seen = _calm(sieve.db, group, kept, bound)
                 judged += Judged(readings=seen)
             except CANNOT_JUDGE:
                 calm = set()  # each for itself then shows whose it is
         for one in group:
             if one.channel.id not in calm:
-                judged += _fold_one(sieve, one, kept)
+                judged += _fold_one(sieve, one, kept, bound)
     return judged
 
 
@@ -146,7 +147,10 @@ def _groups(touched: Sequence[_Touched]) -> Iterable[Sequence[_Touched]]:
 
 
 def _calm(
-    db: Connection, group: Sequence[_Touched], kept: Mapping[tuple[str, int], Kept]
+    db: Connection,
+    group: Sequence[_Touched],
+    kept: Mapping[tuple[str, int], Kept],
+    bound: Stack,
 ) -> tuple[set[int], int]:
     """The channels of a group on which nothing was open and all that is new complies.
 
@@ -160,10 +164,10 @@ def _calm(
         until=max(mark.until for mark in marks),
     )
     calm: set[int] = set()
-    for (rulebooks, parameter, _), alike in _alike(group).items():
-        rules = limits(rulebooks, parameter)
-        asleep = [one for one in alike if _asleep(one, rules, kept)]
-        calm |= _all_calm(asleep, rules, parameter, found)
+    for alike in _alike(group, bound):
+        rules = bound.on_readings(alike[0].place)  # the others' say the same
+        asleep = [one for one in alike if _asleep(one, bound.on_readings(one.place), kept)]
+        calm |= _all_calm(asleep, rules, alike[0].place.parameter, found)
     return calm, sum(len(found[channel]) for channel in calm)
 
 
@@ -186,16 +190,12 @@ def _all_calm(
     return {channel for part in parts for channel in _all_calm(part, rules, parameter, found)}
 
 
-def _alike(
-    group: Sequence[_Touched],
-) -> dict[tuple[tuple[str, ...], Parameter, Unit], list[_Touched]]:
-    """Channels by what they are judged by: the books, the parameter, the unit."""
-    kinds: dict[tuple[tuple[str, ...], Parameter, Unit], list[_Touched]] = {}
+def _alike(group: Sequence[_Touched], bound: Stack) -> Iterable[list[_Touched]]:
+    """Channels by what they are judged by: books, papers, parameter, unit."""
+    kinds: dict[Hashable, list[_Touched]] = {}
     for one in group:
-        place = one.place
-        key = (tuple(place.rulebooks), place.parameter, place.unit)
-        kinds.setdefault(key, []).append(one)
-    return kinds
+        kinds.setdefault(bound.alike(one.place), []).append(one)
+    return kinds.values()
 
 
 def _asleep(
@@ -207,12 +207,14 @@ def _asleep(
     return all(k is None or (k.state.is_idle and since >= (k.folded_us or 0)) for k in known)
 
 
-def _fold_one(sieve: Sieve, one: _Touched, kept: Mapping[tuple[str, int], Kept]) -> Judged:
+def _fold_one(
+    sieve: Sieve, one: _Touched, kept: Mapping[tuple[str, int], Kept], bound: Stack
+) -> Judged:
     """Fold one channel under every limit that binds it, in a step that can be undone alone."""
     judged = Judged()
     try:
         with sieve.db.begin_nested():
-            for rule in limits_of(one.place):
+            for rule in bound.on_readings(one.place):
                 task = Task(
                     channel=one.channel,
                     place=one.place,
@@ -232,19 +234,3 @@ def _set_aside(db: Connection, one: _Touched, error: Exception) -> None:
     health.fault_once(db, "work", what[:500], within=timedelta(hours=1))
     if one.mark is not None:
         dirt.put(db, {one.channel.id: one.mark}, why=dirt.FAILED)
-
-
-def limits_of(place: sites.Place) -> tuple[LimitRule, ...]:
-    """The limits that the program judges on a channel's readings, of all books that bind there."""
-    return limits(tuple(place.rulebooks), place.parameter)
-
-
-@lru_cache(maxsize=1000)
-def limits(rulebooks: tuple[str, ...], parameter: Parameter) -> tuple[LimitRule, ...]:
-    """The limits of some books for a parameter that the program judges on meters."""
-    return tuple(
-        rule
-        for name in rulebooks
-        for rule in book.book(name).limits(parameter)
-        if rule.judged_by is Judge.PROGRAM and rule.authority_on(SampleSource.METER) is not None
-    )

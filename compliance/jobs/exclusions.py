@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from sqlalchemy import Connection
 
-from compliance.jobs.evaluate import limits_of
 from compliance.jobs.refold import under
+from compliance.jobs.stack import rules_of
 from compliance.judging.exclusions import Exclusions, Part, exclusions, plain
 from compliance.judging.refold import Under
 from compliance.model.periods import Window, add_months, from_us, midnight, to_us
@@ -28,7 +28,7 @@ def of_month(db: Connection, channel_id: int, month: date, *, now: datetime) -> 
     counted as they stand; the readings of all others are looked at.
     """
     place = sites.places(db)[channel_id]
-    limits = tuple(under(rule, place) for rule in limits_of(place))
+    limits = tuple(under(rule, place) for rule in rules_of(db, place))
     if not limits:
         return None
     zone = ZoneInfo(place.zone)

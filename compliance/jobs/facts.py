@@ -11,8 +11,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from compliance.jobs import proof
+from compliance.jobs import proof, stack
+from compliance.jobs.approved import approval_of
 from compliance.jobs.because import LATE, because
+from compliance.jobs.stack import Stack
 from compliance.model.findings import Authority, Exceedance, Kind
 from compliance.model.periods import Window
 from compliance.model.sites import Channel
@@ -50,11 +52,20 @@ UNCHANGED = Judged()
 
 @dataclass(frozen=True, slots=True)
 class Sieve:
-    """Where facts are written: the transaction, its instant, and the release that judges."""
+    """Where facts are written: the transaction, its instant, and the release that judges.
+
+    bound: what binds now; None where it has yet to be asked.
+    """
 
     db: Connection
     now: datetime
     release: str
+    bound: Stack | None = None
+
+    @property
+    def stack(self) -> Stack:
+        """What binds now."""
+        return self.bound or stack.of(self.db)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +90,13 @@ def write_fact(sieve: Sieve, fact: Exceedance, *, channel: Channel, place: sites
         channel_id=channel.id,
     )
     gather = partial(
-        proof.of_channel, sieve.db, fact, channel=channel, place=place, release=sieve.release
+        proof.of_channel,
+        sieve.db,
+        fact,
+        channel=channel,
+        place=place,
+        release=sieve.release,
+        bound=sieve.stack,
     )
     judged = store(sieve, fact, where, gather)
     if judged is UNCHANGED and fact.settled:
@@ -152,9 +169,26 @@ def _detect(sieve: Sieve, fact: Exceedance, where: Where) -> bool:
     data = event(fact, point=where.point) | {
         "detection": detection_id,
         "link": f"/detections/{detection_id}",
+        "approved": _approved(sieve, fact, where),
     }
     outbox.put(sieve.db, "violation.detected", data, city_id=where.city_id)
     return True
+
+
+def _approved(sieve: Sieve, fact: Exceedance, where: Where) -> bool:
+    """Whether a Director's approval covers a fact: then it is no breach of its rule."""
+    if (where.industrial_user_id, fact.rule_id) not in sieve.stack.approved:
+        return False
+    found = approval_of(
+        sieve.db,
+        user_id=where.industrial_user_id,
+        rule_id=fact.rule_id,
+        side=fact.side.value,
+        worst=fact.worst,
+        starts_at=fact.starts_at,
+        ends_at=fact.ends_at,
+    )
+    return found is not None
 
 
 def event(fact: Exceedance, *, point: str) -> dict[str, object]:

@@ -13,9 +13,9 @@ from sqlalchemy import Connection
 
 from compliance.errors import NotFound
 from compliance.jobs import refold
-from compliance.jobs.evaluate import limits_of
 from compliance.jobs.facts import Sieve
 from compliance.jobs.refold import Lay, Task
+from compliance.jobs.stack import rules_of
 from compliance.judging import judge
 from compliance.judging.refold import HOUR_US
 from compliance.model.findings import Exceedance, Kind
@@ -112,7 +112,7 @@ def foresee(
     sieve = Sieve(db, now=now, release="")
     kept = states.last(db, [channel_id])
     touched: list[Touched] = []
-    for rule in limits_of(place):
+    for rule in rules_of(db, place):
         task = Task(
             channel=channel,
             place=place,

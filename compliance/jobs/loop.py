@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from compliance.jobs import reruled
+from compliance.jobs import averages, reruled
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
 from compliance.jobs.cross import check_totals
@@ -74,6 +74,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
         Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: compose(engine, now=now, release=release)),
+        Every(timedelta(hours=1), lambda now: averages.watch(engine, now=now, release=release)),
         Every(timedelta(hours=6), lambda now: _make_months(engine, now)),
         Every(BEAT, lambda _: _beat(engine)),
     )

@@ -9,10 +9,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
+from compliance.jobs import stack
+from compliance.jobs.stack import Stack
 from compliance.judging import evidence, laid
 from compliance.model.findings import Exceedance
 from compliance.model.flags import gathered
-from compliance.model.periods import Window
+from compliance.model.periods import Window, day_of
 from compliance.model.sites import Channel
 from compliance.records import (
     corrections,
@@ -28,16 +30,22 @@ NEAR = 3
 """A declared window so many intervals from a fact is named beside it: it may have cut it."""
 
 
-def of_channel(
-    db: Connection, fact: Exceedance, *, channel: Channel, place: sites.Place, release: str
+def of_channel(  # noqa: PLR0913 - what evidence is gathered from
+    db: Connection,
+    fact: Exceedance,
+    *,
+    channel: Channel,
+    place: sites.Place,
+    release: str,
+    bound: Stack | None = None,
 ) -> dict[str, Any]:
-    """The evidence of a fact on a channel, as JSON."""
+    """The evidence of a fact on a channel, as JSON. bound: what binds; asked for where None."""
     window = Window(start=fact.starts_at, end=max(fact.ends_at, fact.starts_at))
     held = Window(start=window.start, end=window.end + timedelta(microseconds=1))
     series = readings.usable(db, [channel.id], since=held.start, until=held.end)[channel.id]
     papers = sites.papers(db, channel.id)
     near = NEAR * timedelta(milliseconds=channel.interval_ms)
-    return evidence.document(
+    found = evidence.document(
         fact,
         evidence.Evidence(
             channel=f"{place.point} {place.parameter.value} ({channel.entry})",
@@ -56,6 +64,16 @@ def of_channel(
             laid=laid_over(db, fact, channel=channel, zone=place.zone),
         ),
     )
+    return {**found, "stack": _considered(bound or stack.of(db), fact, place)}
+
+
+def _considered(bound: Stack, fact: Exceedance, place: sites.Place) -> list[dict[str, Any]]:
+    """Every limit on a fact's parameter at its point, as it stood on the day it began."""
+    rules = bound.on_parameter(
+        place.rulebooks, place.industrial_user_id, place.point, fact.parameter
+    )
+    day = day_of(fact.starts_at, ZoneInfo(place.zone))
+    return stack.considered(rules, day)
 
 
 def laid_over(db: Connection, fact: Exceedance, *, channel: Channel, zone: str) -> dict[str, Any]:

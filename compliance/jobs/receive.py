@@ -2,38 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, Engine
 
-from compliance.errors import InputError, NotInForce, Refused
-from compliance.jobs import facts
-from compliance.judging.results import Verdict, judge_result, judges
+from compliance.errors import InputError, Refused
+from compliance.jobs import averages, facts, stack
+from compliance.judging.results import Verdict, judge_result
+from compliance.model.control import ControlKind
 from compliance.model.periods import Window, local_day
 from compliance.model.samples import Result, Sample
 from compliance.model.sites import Viewer
-from compliance.records import audit, outbox, samples
-from compliance.records.samples import Owner
-from compliance.rules.book import book
-from compliance.rules.effective import in_force
-from compliance.rules.schema import LimitRule, LimitVersion
+from compliance.records import audit, findings, outbox, samples
+from compliance.records.samples import MeasuredDay, Owner, StoredResult
+from compliance.rules.control import is_control
 from compliance.sampling.sheets import Accepted, LabReport
 from compliance.sampling.takings import civil_day
+
+_ALWAYS = Window(start=datetime.min.replace(tzinfo=UTC), end=datetime.max.replace(tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What one limit says of one row. detection_id: where it exceeds."""
+    """What one limit says of one row. exceedance_id, detection_id: where it exceeds."""
 
     row: int
     rule_id: str
     outcome: str
     reason: str
+    exceedance_id: str | None = None
     detection_id: int | None = None
 
 
@@ -99,6 +101,7 @@ def receive(  # noqa: PLR0913 - what an upload brings
         judged = tuple(
             one for result in kept for one in _judge(db, result, owner, now=now, release=release)
         )
+        averages.judge(db, [_measured(one, owner) for one in kept], now=now, release=release)
         if upload.is_new:
             _tell(db, owner, upload_id=upload.id, report=report, stored=len(kept), now=now)
             _note(db, viewer, owner, upload, stored=len(kept))
@@ -114,6 +117,16 @@ def receive(  # noqa: PLR0913 - what an upload brings
         warnings=report.warnings,
         judged=judged,
         is_new=upload.is_new,
+    )
+
+
+def _measured(kept: _Kept, owner: Owner) -> MeasuredDay:
+    return MeasuredDay(
+        industrial_user_id=owner.id,
+        point_id=kept.point_id,
+        point=kept.point,
+        parameter=kept.result.parameter,
+        day=kept.day,
     )
 
 
@@ -205,10 +218,62 @@ def _edge(at: datetime | date | None, zone: ZoneInfo, *, last: bool) -> datetime
     return day.end if last else day.start
 
 
-def _judge(
-    db: Connection, kept: _Kept, owner: Owner, *, now: datetime, release: str
+def judge_again(db: Connection, industrial_user_id: int, *, now: datetime, release: str) -> int:
+    """Judge the stored results of a user under the papers that bind it now; how many there are.
+
+    What its papers found in them before and do not find now is withdrawn, and stays in the record.
+    """
+    owner = samples.owner(db, industrial_user_id)
+    standing = set(findings.on_results(db, owner.id, heads=[kind.value for kind in ControlKind]))
+    stored = samples.in_window(db, owner.id, _ALWAYS)
+    judged = [
+        one
+        for found in stored
+        for one in _judge(db, _kept(found, owner), owner, now=now, release=release, only=is_control)
+    ]
+    gone = standing - {one.exceedance_id for one in judged if one.exceedance_id}
+    findings.withdraw(db, sorted(gone), why="the paper it rested on says otherwise now", at=now)
+    averages.judge_user(db, owner.id, now=now, release=release)
+    return len(stored)
+
+
+def _kept(found: StoredResult, owner: Owner) -> _Kept:
+    """A stored result as it was when it was received: instants at the plant."""
+    zone = ZoneInfo(owner.zone)
+    sample = replace(
+        found.sample,
+        sampled_from=_there(found.sample.sampled_from, zone),
+        sampled_to=_there(found.sample.sampled_to, zone),
+    )
+    return _Kept(
+        row=found.result.row or 0,
+        result_id=found.id,
+        point_id=found.point_id,
+        point=str(sample.point),
+        sample=sample,
+        result=found.result,
+        day=found.day or civil_day(sample, zone),
+    )
+
+
+def _there(at: datetime | date | None, zone: ZoneInfo) -> datetime | date | None:
+    return at.astimezone(zone) if isinstance(at, datetime) else at
+
+
+def _judge(  # noqa: PLR0913 - what judging depends on
+    db: Connection,
+    kept: _Kept,
+    owner: Owner,
+    *,
+    now: datetime,
+    release: str,
+    only: Callable[[str], bool] | None = None,
 ) -> Iterator[Judged]:
-    for rule, version in _limits(kept, owner):
+    """Judge a result under all that binds, or under the rules whose id ``only`` takes."""
+    bound = stack.of(db).on_result(owner.rulebooks, owner.id, kept.point, kept.result)
+    for rule, version in stack.on_day(bound, kept.day):
+        if only is not None and not only(rule.id):
+            continue
         verdict = judge_result(
             rule,
             version,
@@ -222,20 +287,9 @@ def _judge(
             rule_id=rule.id,
             outcome=verdict.outcome.value,
             reason=verdict.reason,
+            exceedance_id=verdict.exceedance.id if verdict.exceedance else None,
             detection_id=_raise(db, kept, verdict, owner=owner, now=now, release=release),
         )
-
-
-def _limits(kept: _Kept, owner: Owner) -> Iterator[tuple[LimitRule, LimitVersion]]:
-    """The limits of the city's rulebooks that judge a result and were in force on its day."""
-    for name in owner.rulebooks:
-        for rule in book(name).of(LimitRule):
-            if rule.applies_at != "discharge" or not judges(rule, kept.result):
-                continue
-            try:
-                yield rule, in_force(rule.id, rule.versions, kept.day)
-            except NotInForce:
-                continue
 
 
 def _raise(
@@ -254,14 +308,17 @@ def _raise(
             city_id=owner.city_id,
             result_id=kept.result_id,
         ),
-        partial(_evidence, kept, verdict, release=release),
+        partial(_evidence, db, kept, verdict, owner=owner, release=release),
     )
     return samples.detection_of(db, verdict.exceedance.id)
 
 
-def _evidence(kept: _Kept, verdict: Verdict, *, release: str) -> dict[str, Any]:
+def _evidence(
+    db: Connection, kept: _Kept, verdict: Verdict, *, owner: Owner, release: str
+) -> dict[str, Any]:
     """What a stranger needs to judge the same result again."""
     sample, result, fact = kept.sample, kept.result, verdict.exceedance
+    bound = stack.of(db).on_result(owner.rulebooks, owner.id, kept.point, result)
     taken = sample.sampled_to
     return {
         "limit": fact.rule_id if fact else None,
@@ -282,6 +339,7 @@ def _evidence(kept: _Kept, verdict: Verdict, *, release: str) -> dict[str, Any]:
         "method": result.method,
         "row": kept.row,
         "working": [verdict.reason],
+        "stack": stack.considered(bound, kept.day),
         "release": release,
     }
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
+from compliance.jobs import stack
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge
 from compliance.judging.refold import Dirty, Key, Refolded, Under, hour_of, refold
@@ -16,7 +17,6 @@ from compliance.model.periods import Window, from_us, to_us
 from compliance.model.readings import Series
 from compliance.model.sites import Channel
 from compliance.records import destructions, dirt, findings, health, readings, sites, states
-from compliance.rules import book
 from compliance.rules.schema import LimitRule, LimitVersion, SampleSource
 
 Lay = Callable[[Series], Series]
@@ -88,7 +88,7 @@ def foresee(sieve: Sieve, task: Task, lay: Lay) -> Foreseen:
 
 def under(rule: LimitRule, place: sites.Place) -> Under:
     """A limit as a channel meets it."""
-    return Under(rule=rule, zone=book.find(rule.id)[0].zone, unit=place.unit)
+    return Under(rule=rule, zone=stack.zone_of(rule, place), unit=place.unit)
 
 
 def _folded(sieve: Sieve, task: Task, source: _Source) -> Refolded | None:

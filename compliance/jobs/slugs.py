@@ -1,4 +1,4 @@
-"""Slug screening of what is new: each reading compared with the day before it."""
+"""Slug screening of what is new: each reading compared with what is usual there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from sqlalchemy import Engine
 
 from compliance.errors import NotInForce
+from compliance.jobs import usual
 from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE, PIECE
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge, slugs
@@ -77,7 +78,11 @@ def _screen(
     stored = readings.usable(sieve.db, [channel.id], since=since, until=until)
     series = judge.usable(stored[channel.id], place.parameter)
     screening = slugs.screen(
-        series, version, rejoin_us=REJOIN_US, until_us=_watermark(series, sieve, mark)
+        series,
+        version,
+        rejoin_us=REJOIN_US,
+        until_us=_watermark(series, sieve, mark),
+        baseline=usual.baseline(sieve.db, channel.id, series, zone=place.zone),
     )
     # What begins in the first day of the window has no full baseline there: it was judged before.
     begun = since + LOOK_BACK / 2

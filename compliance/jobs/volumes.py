@@ -103,6 +103,24 @@ def point_volume(  # noqa: PLR0913 - two channels and a span
     )
 
 
+def window_volume(
+    db: Connection, *, total: Channel | None, flow: Channel | None, window: Window
+) -> Volume:
+    """The volume of any window at a point, such as that of a composite.
+
+    Raises: UnitMismatch.
+    """
+    stored = _total(db, total, window)
+    return day_volume(
+        stored.steps.steps if stored else (),
+        _flows(db, flow, window),
+        window,
+        total_unit=Unit.GAL if total is None else total.unit,
+        flow_unit=Unit.GPM if flow is None else flow.unit,
+        resolution=Decimal(total.resolution) if total else Decimal(0),
+    )
+
+
 def _so_far(window: Window, now: datetime, read_to: datetime) -> Window:
     """A day that has not ended goes up to now, or up to the last reading of its total."""
     if window.end <= now:

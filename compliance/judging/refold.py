@@ -165,6 +165,22 @@ def _settled(done: Refolded, kept: Kept, at: int) -> Refolded:
     return done
 
 
+def through(
+    under: Under, since_us: int, until_us: int, *, read: Read
+) -> dict[Key, tuple[LimitVersion, Excursion]]:
+    """All that one pass over a time finds, by what tells one excursion from another.
+
+    since_us: where nothing is open yet. until_us: every reading before it is known. Readings are
+    asked for a week at a time, so that years need no more memory than that.
+    """
+    done, state, at = Refolded(), IDLE, since_us
+    while at < until_us:
+        stop = min(at + _LONGEST_LOOK, until_us)
+        state = _advance(done, _pieces(under, read(at, stop), at, stop), state, stop)
+        at = stop
+    return done.still
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Piece:
     """Readings in the limit's unit under one version; ends: whether the version ends with it."""

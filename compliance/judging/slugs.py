@@ -31,11 +31,13 @@ _ROUNDING = 1e-9
 class PossibleSlug:
     """An excursion over the factor. ``worst`` is the reading whose ratio is greatest.
 
-    baseline: the mean before that reading, in the series' unit.
+    baseline: the mean before that reading, in the series' unit; usual: it is instead what is usual
+    at that weekday and hour.
     """
 
     excursion: Excursion
     baseline: float
+    usual: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ def screen(
     version: SlugVersion,
     *,
     rejoin_us: int,
-    baseline: float | None = None,
+    baseline: float | Values | None = None,
     until_us: int | None = None,
 ) -> Screening:
     """Possible slugs in one whole window of judged meter readings.
@@ -59,16 +61,13 @@ def screen(
     Each reading is compared with the time-weighted mean of the hours before it (a reading holds
     until the next one, or for one interval before a silence); readings over the factor are left out
     of it, and less than the hours needed leaves a reading unevaluated. The window should begin a
-    day or two before what is asked. baseline: stands in for the mean. until_us: as for ``step``.
+    day or two before what is asked. baseline: stands in for the mean: one for all, or what is usual
+    at each reading, NaN where that is not known and the mean holds. until_us: as for ``step``.
     """
     if not len(series):
         return Screening(found=(), not_evaluated=())
     factor = float(version.factor)
-    if baseline is None:
-        means, over = _means(series, version)
-    else:
-        means = np.full(len(series), baseline)
-        over = _over(series.value, means, factor)
+    means, over, usual = _compared(series, version, baseline)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(over, np.maximum(series.value / means, factor * (1 + _ROUNDING)), 0.0)
     _, excursions = step(
@@ -76,17 +75,35 @@ def screen(
         until_us=until_us,
     )  # fmt: skip
     found = tuple(
-        _slug(series, means, excursion)
+        _slug(series, means, excursion, usual=usual)
         for excursion in excursions
         if excursion.beyond_us > version.seconds * _SECOND_US
     )
     return Screening(found=found, not_evaluated=_spans(series.at_us, np.isnan(means)))
 
 
-def _slug(series: Series, means: Values, excursion: Excursion) -> PossibleSlug:
+def _compared(
+    series: Series, version: SlugVersion, baseline: float | Values | None
+) -> tuple[Values, Flags, Flags]:
+    """What each reading is compared with, which are over it, and for which it is what is usual."""
+    none = np.zeros(len(series), np.bool_)
+    if isinstance(baseline, int | float):
+        means = np.full(len(series), float(baseline))
+        return means, _over(series.value, means, float(version.factor)), none
+    before, over = _means(series, version)
+    if baseline is None:
+        return before, over, none
+    usual = np.isfinite(baseline)
+    means = np.where(usual, baseline, before)
+    return means, _over(series.value, means, float(version.factor)), usual
+
+
+def _slug(series: Series, means: Values, excursion: Excursion, *, usual: Flags) -> PossibleSlug:
     at = int(np.searchsorted(series.at_us, excursion.worst_us))
     return PossibleSlug(
-        excursion=replace(excursion, worst=float(series.value[at])), baseline=float(means[at])
+        excursion=replace(excursion, worst=float(series.value[at])),
+        baseline=float(means[at]),
+        usual=bool(usual[at]),
     )
 
 
@@ -215,15 +232,21 @@ def _working(
     version: SlugVersion, slug: PossibleSlug, *, worst: str, unit: Unit, beyond: int
 ) -> tuple[str, ...]:
     mean = _two_places(Decimal(repr(slug.baseline)), beside=Decimal(0))
+    what = "what is usual" if slug.usual else "the mean"
     ratio = (
-        f"{worst} ÷ {mean} = {slug.excursion.worst / slug.baseline:.2f} times the mean"
+        f"{worst} ÷ {mean} = {slug.excursion.worst / slug.baseline:.2f} times {what}"
         if slug.baseline
         else f"{worst} {unit.value} after a mean of none"
     )
+    compared = (
+        f"usual at this weekday and hour, from the weeks before: {mean} {unit.value}"
+        if slug.usual
+        else f"mean of the {version.window_hours} h before: {mean} {unit.value}, "
+        f"readings over {version.factor} times left out"
+    )
     return (
-        f"mean of the {version.window_hours} h before: {mean} {unit.value}, "
-        f"readings over {version.factor} times left out",
+        compared,
         ratio,
-        f"{beyond} s over {version.factor} times the mean, more than {version.seconds} s",
+        f"{beyond} s over {version.factor} times {what}, more than {version.seconds} s",
         "screening only: an effect on the works makes it a slug, and a person decides",
     )

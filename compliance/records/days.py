@@ -69,6 +69,19 @@ def days(db: Connection, industrial_user_id: int, *, since: date, until: date) -
     return tuple(by_day.values())
 
 
+def at_point(
+    db: Connection, point_id: int, *, since: date, until: date
+) -> dict[date, Decimal | None]:
+    """The gallons of a point's days with a record in ``[since, until)``."""
+    c = t.day_fact.c
+    rows = db.execute(
+        select(c.day, c.flow_gal).where(
+            c.monitoring_point_id == point_id, c.day >= since, c.day < until
+        )
+    )
+    return {row.day: row.flow_gal for row in rows}
+
+
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
     return None if one is None or other is None else one + other
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 
@@ -101,6 +101,15 @@ def verify(engine: Engine) -> None:
             f"the database server runs with fsync={fsync}, synchronous_commit={commit}: "
             "it may lose readings it has acknowledged; set both to on"
         )
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one instant of the database and can write nothing into it."""
+    with engine.connect().execution_options(
+        isolation_level="REPEATABLE READ", postgresql_readonly=True
+    ) as db:
+        yield db
 
 
 def raw_connection(engine: Engine) -> psycopg.Connection[tuple[object, ...]]:

@@ -187,6 +187,44 @@ def standing(
     return {row.id: _is_standing(row) for row in rows}
 
 
+def on_results(db: Connection, industrial_user_id: int, *, heads: Sequence[str]) -> dict[str, str]:
+    """The standing facts of a user's results under rules of some heads: id, rule.
+
+    heads: what stands before the first dot of a rule's id.
+    """
+    e = t.exceedance.c
+    rows = db.execute(
+        select(e.id, e.rule_id)
+        .join_from(t.exceedance, t.monitoring_point)
+        .where(
+            t.monitoring_point.c.industrial_user_id == industrial_user_id,
+            e.result_id.is_not(None),
+            e.superseded_at.is_(None),
+            func.split_part(e.rule_id, ".", 1).in_(heads),
+        )
+    )
+    return {row.id: row.rule_id for row in rows}
+
+
+def of_many(
+    db: Connection, point_id: int, parameter: str, *, kinds: Sequence[str]
+) -> dict[str, tuple[str, datetime]]:
+    """The standing facts of a point that rest on several results: id, then rule and end.
+
+    kinds: such as ``average`` and ``mass``.
+    """
+    e = t.exceedance.c
+    rows = db.execute(
+        select(e.id, e.rule_id, e.ends_at).where(
+            e.monitoring_point_id == point_id,
+            e.parameter == parameter,
+            e.kind.in_(kinds),
+            e.superseded_at.is_(None),
+        )
+    )
+    return {row.id: (row.rule_id, row.ends_at) for row in rows}
+
+
 def stood(db: Connection, fact_id: str) -> Standing | None:
     """A fact, whether it stands or was withdrawn; None where there is none of that id."""
     row = db.execute(_standing().where(t.exceedance.c.id == fact_id)).first()
@@ -279,7 +317,10 @@ def locked_detection(db: Connection, detection_id: int) -> RowMapping:
                 t.detection.c.exceedance_id,
                 t.detection.c.industrial_user_id,
                 t.exceedance.c.rule_id,
+                t.exceedance.c.side,
+                t.exceedance.c.worst,
                 t.exceedance.c.starts_at,
+                t.exceedance.c.ends_at,
                 t.exceedance.c.evidence,
                 t.exceedance.c.superseded_why,
                 t.monitoring_point.c.code.label("point"),

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, select
+from sqlalchemy import Connection, RowMapping, Select, select
 from sqlalchemy.dialects.postgresql import insert
 
 from compliance.errors import NotFound
@@ -160,23 +160,89 @@ def _same(table: Any, key: Mapping[str, Any], *columns: Any) -> Any:
 
 def in_window(db: Connection, industrial_user_id: int, window: Window) -> tuple[StoredResult, ...]:
     """A user's results of samples that touch a window, in the order they were taken."""
-    s, r = t.sample.c, t.result.c
+    s = t.sample.c
     rows = db.execute(
+        _results()
+        .where(
+            t.monitoring_point.c.industrial_user_id == industrial_user_id,
+            s.sampled_from <= window.end,
+            s.sampled_to >= window.start,
+        )
+        .order_by(s.sampled_to, s.label, t.result.c.parameter)
+    ).mappings()
+    return tuple(_stored(row) for row in rows)
+
+
+def _results() -> Select[Any]:
+    r = t.result.c
+    return (
         select(
             t.sample, r.id.label("result_id"), r.parameter, r.qualifier, r.value, r.written, r.unit,
             r.mdl, r.rl, r.method, r.row, t.monitoring_point.c.code.label("point"),
         )
         .select_from(t.sample)
         .join(t.result)
-        .join(t.monitoring_point, t.monitoring_point.c.id == s.monitoring_point_id)
+        .join(t.monitoring_point, t.monitoring_point.c.id == t.sample.c.monitoring_point_id)
+    )  # fmt: skip
+
+
+def at_point(
+    db: Connection, point_id: int, parameter: Parameter, *, since: date
+) -> tuple[StoredResult, ...]:
+    """The results of a parameter at a point from a civil day on, in the order they were taken.
+
+    Those whose day was not found when they were received are left out.
+    """
+    s = t.sample.c
+    rows = db.execute(
+        _results()
         .where(
-            t.monitoring_point.c.industrial_user_id == industrial_user_id,
-            s.sampled_from <= window.end,
-            s.sampled_to >= window.start,
+            s.monitoring_point_id == point_id,
+            t.result.c.parameter == parameter.value,
+            s.day >= since,
         )
-        .order_by(s.sampled_to, s.label, r.parameter)
-    ).mappings()  # fmt: skip
+        .order_by(s.sampled_to, s.label)
+    ).mappings()
     return tuple(_stored(row) for row in rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredDay:
+    """A civil day on which a parameter was measured at a point of a user."""
+
+    industrial_user_id: int
+    point_id: int
+    point: str
+    parameter: Parameter
+    day: date
+
+
+def measured_days(
+    db: Connection, *, since: date, industrial_user_id: int | None = None
+) -> tuple[MeasuredDay, ...]:
+    """What was measured from a civil day on, by user; None: by all."""
+    p = t.monitoring_point.c
+    wanted = (
+        select(p.industrial_user_id, p.id, p.code, t.result.c.parameter, t.sample.c.day)
+        .select_from(t.sample)
+        .join(t.result)
+        .join(t.monitoring_point, p.id == t.sample.c.monitoring_point_id)
+        .where(t.sample.c.day >= since)
+        .distinct()
+        .order_by(p.industrial_user_id, p.id, t.result.c.parameter, t.sample.c.day)
+    )
+    if industrial_user_id is not None:
+        wanted = wanted.where(p.industrial_user_id == industrial_user_id)
+    return tuple(
+        MeasuredDay(
+            industrial_user_id=user,
+            point_id=point_id,
+            point=code,
+            parameter=Parameter(parameter),
+            day=day,
+        )
+        for user, point_id, code, parameter, day in db.execute(wanted)
+    )
 
 
 def _stored(row: RowMapping) -> StoredResult:

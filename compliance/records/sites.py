@@ -96,6 +96,13 @@ def city(db: Connection, slug: str) -> City:
     return known[slug]
 
 
+def users(db: Connection, city_id: int) -> tuple[tuple[int, str], ...]:
+    """The industrial users of a city: id and name, in the order in which they came."""
+    u = t.industrial_user.c
+    rows = db.execute(select(u.id, u.name).where(u.city_id == city_id).order_by(u.id))
+    return tuple((row.id, row.name) for row in rows)
+
+
 def plant(db: Connection, city_id: int) -> Plant | None:
     """The plant that a city's users discharge to, where its design is on file."""
     row = db.execute(select(t.plant).where(t.plant.c.city_id == city_id)).mappings().first()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -12,12 +12,16 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-import yaml
-from pydantic import ValidationError
-
-from compliance.errors import RuleError, UnknownRule
+from compliance.errors import UnknownRule
 from compliance.model.parameters import Parameter
 from compliance.rules.effective import in_force
+from compliance.rules.programs import (
+    AllowanceVersion,
+    ClockVersion,
+    CountingVersion,
+    SncVersion,
+)
+from compliance.rules.reading import read
 from compliance.rules.schema import (
     Document,
     FactorVersion,
@@ -85,7 +89,18 @@ class RuleBook:
         return in_force(rule.id, versions(rule), day)
 
 
-AnyVersion = LimitVersion | SlugVersion | ShareVersion | StrengthVersion | FactorVersion | Version
+AnyVersion = (
+    LimitVersion
+    | SlugVersion
+    | ShareVersion
+    | StrengthVersion
+    | FactorVersion
+    | SncVersion
+    | ClockVersion
+    | CountingVersion
+    | AllowanceVersion
+    | Version
+)
 
 
 def versions(rule: Rule) -> tuple[AnyVersion, ...]:
@@ -131,7 +146,9 @@ def parse(text: str, file: str) -> RuleBook:
 
     Raises: RuleError in one sentence: file, rule and field, what was found, what was expected.
     """
-    document = _document(_mapping(text, file), file)
+    document = read(
+        Document, text, file, keys="rulebook, title, zone, rules", rows={"rules": "rule id"}
+    )
     return RuleBook(
         name=document.rulebook,
         title=document.title,
@@ -145,67 +162,3 @@ def parse(text: str, file: str) -> RuleBook:
 def schema() -> dict[str, Any]:
     """The JSON schema of a rulebook file."""
     return Document.model_json_schema(mode="validation")
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which a key may stand once: the second would silently win."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key!r} stands twice", problem_mark=key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _mapping(text: str, file: str) -> dict[str, Any]:
-    try:
-        found = yaml.load(text, _Loader)  # noqa: S506 - a SafeLoader, stricter
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise RuleError(
-            f"{file}, line {line}: {error.problem}; expected YAML as `rules check --schema` prints"
-        ) from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise RuleError(f"{file}: not readable as YAML ({' '.join(str(error).split())})") from None
-    if not isinstance(found, dict):
-        place = f"{file} is empty" if found is None else f"{file}: found {type(found).__name__}"
-        raise RuleError(f"{place}, expected the keys rulebook, title, zone, rules")
-    return found
-
-
-def _document(found: dict[str, Any], file: str) -> Document:
-    try:
-        return Document.model_validate(found)
-    except ValidationError as error:
-        raise RuleError(_sentence(error, found, file)) from None
-
-
-_EXPECTED = {
-    "missing": "is missing; write it out, with null where the text says nothing",
-    "extra_forbidden": "is not a field of this kind of rule; correct its spelling or remove it",
-    "union_tag_invalid": "has an unknown kind; expected limit, slug, share, strength, factor or "
-    "narrative",
-}
-
-
-def _sentence(error: ValidationError, found: dict[str, Any], file: str) -> str:
-    first = error.errors()[0]
-    path = [str(part) for part in first["loc"]]
-    place = file
-    if len(path) > 1 and path[0] == "rules" and path[1].isdigit():
-        rule = found["rules"][int(path[1])]
-        place += f", rule {rule.get('id', path[1]) if isinstance(rule, dict) else path[1]}"
-        path = path[3:]  # the kind stands between the number and the field
-    field = ".".join(path)
-    expected = _EXPECTED.get(first["type"])
-    if expected:
-        return f"{place}: {field or 'the rule'} {expected}"
-    said = first["msg"].removeprefix("Value error, ")
-    given = first.get("input")
-    shown = f" is {given!r}," if field and not isinstance(given, dict) else ""
-    return f"{place}: {field}{shown} {said}".replace(":  ", ": ")

@@ -2,61 +2,48 @@
 
 from __future__ import annotations
 
-from datetime import date
-from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    field_validator,
-    model_validator,
-)
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from compliance.model.findings import Authority
-from compliance.model.parameters import Parameter
-from compliance.model.units import Unit
+from compliance.model.limits import AVERAGES, MASSES, ON_READINGS, Basis
+from compliance.model.parameters import CONCENTRATIONS, UNIT_KIND, Parameter
+from compliance.model.units import Unit, dimension
 from compliance.rules.effective import overlap
+from compliance.rules.parts import Judge, Number, Provision, Strict, Version, Words
+from compliance.rules.programs import AllowanceRule, ClockRule, CountingRule, SncRule
 
-
-def _quoted(value: object) -> Decimal:
-    if not isinstance(value, str):
-        raise ValueError('must be a number in quotes, such as "6.0"')
-    try:
-        number = Decimal(value)
-    except InvalidOperation:
-        raise ValueError('must be a number in quotes, such as "6.0"') from None
-    if not number.is_finite():
-        raise ValueError('must be a finite number in quotes, such as "6.0"')
-    return number
-
-
-Number = Annotated[Decimal, BeforeValidator(_quoted, json_schema_input_type=str)]
-"""A number of law: quoted in YAML, so that it never becomes a float on its way."""
-
-Words = Annotated[str, Field(min_length=3)]
-
-
-class Judge(StrEnum):
-    """Who can tell whether a provision was breached."""
-
-    PROGRAM = "program"
-    PERSON = "person"
-    NOBODY = "nobody"  # yet: the reason says what is missing
-
-
-class Basis(StrEnum):
-    """What a limit is judged on."""
-
-    INSTANTANEOUS = "instantaneous"
-    DAILY_MAX = "daily_max"
-    MONTHLY_AVG = "monthly_avg"
+__all__ = [
+    "AllowanceRule",
+    "AnyRule",
+    "Basis",
+    "ClockRule",
+    "CountingRule",
+    "Document",
+    "FactorRule",
+    "FactorVersion",
+    "Judge",
+    "LimitRule",
+    "LimitVersion",
+    "NarrativeRule",
+    "Number",
+    "Provision",
+    "Rule",
+    "SampleSource",
+    "ShareRule",
+    "ShareVersion",
+    "SlugRule",
+    "SlugVersion",
+    "SncRule",
+    "StrengthRule",
+    "StrengthVersion",
+    "Strict",
+    "Version",
+    "Words",
+]
 
 
 class SampleSource(StrEnum):
@@ -67,32 +54,15 @@ class SampleSource(StrEnum):
     COMPOSITE = "composite"
 
 
-class Strict(BaseModel):
-    """Nothing unknown, nothing changed afterwards."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Version(Strict):
-    """A provision's content from a day up to another; ``effective: null`` where no day is known."""
-
-    effective: date | None
-    ended: date | None = None
-    adopted: date | None = None
-    note: str | None = None
-
-    @model_validator(mode="after")
-    def _forward(self) -> Self:
-        if self.effective and self.ended and self.ended <= self.effective:
-            raise ValueError(f"ends on {self.ended}, which is not after {self.effective}")
-        return self
-
-
 class LimitVersion(Version):
-    """Bounds in the rule's unit; touching a bound complies."""
+    """Bounds in the rule's unit; touching a bound complies.
+
+    seconds: of a sustained minimum, how long below it is allowed.
+    """
 
     at_least: Number | None = None
     at_most: Number | None = None
+    seconds: int | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -132,25 +102,6 @@ class FactorVersion(Version):
     factor: Number
 
 
-class Provision(Strict):
-    """What every rule says of itself."""
-
-    id: str = Field(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")
-    citation: Words
-    says: Words
-    anchor: Words | None  # a few words that find the clause in the text we hold; null: we hold none
-    authority: Authority
-    judged_by: Judge = Judge.PROGRAM
-    reason: str | None = None  # why a person, or nobody yet
-    note: str | None = None
-
-    @model_validator(mode="after")
-    def _reasoned(self) -> Self:
-        if self.judged_by is not Judge.PROGRAM and not self.reason:
-            raise ValueError(f"is judged by {self.judged_by.value}, so it needs a reason")
-        return self
-
-
 class LimitRule(Provision):
     """A bound on a parameter. Without a version there is no limit in force: never "compliant"."""
 
@@ -166,7 +117,12 @@ class LimitRule(Provision):
     versions: tuple[LimitVersion, ...]
 
     def authority_on(self, source: SampleSource) -> Authority | None:
-        """Under whose authority a number from there is judged; None: it is not judged."""
+        """Under whose authority a number from there is judged; None: it is not judged.
+
+        Of a meter: each reading by itself, so that an average or a mass is not judged on it.
+        """
+        if source is SampleSource.METER and self.basis not in ON_READINGS:
+            return None
         if source in self.enforceable_on:
             return self.authority
         return Authority.PROGRAM if source in self.screened_on else None
@@ -223,14 +179,29 @@ def _kind(value: Any) -> str:
     return str(given)
 
 
-Rule = LimitRule | SlugRule | ShareRule | StrengthRule | FactorRule | NarrativeRule
+Rule = (
+    LimitRule
+    | SlugRule
+    | ShareRule
+    | StrengthRule
+    | FactorRule
+    | NarrativeRule
+    | SncRule
+    | ClockRule
+    | CountingRule
+    | AllowanceRule
+)
 AnyRule = Annotated[
     Annotated[LimitRule, Tag("limit")]
     | Annotated[SlugRule, Tag("slug")]
     | Annotated[ShareRule, Tag("share")]
     | Annotated[StrengthRule, Tag("strength")]
     | Annotated[FactorRule, Tag("factor")]
-    | Annotated[NarrativeRule, Tag("narrative")],
+    | Annotated[NarrativeRule, Tag("narrative")]
+    | Annotated[SncRule, Tag("snc")]
+    | Annotated[ClockRule, Tag("clock")]
+    | Annotated[CountingRule, Tag("counting")]
+    | Annotated[AllowanceRule, Tag("allowance")],
     Discriminator(_kind),
 ]
 
@@ -263,5 +234,34 @@ class Document(Strict):
                 raise ValueError(f"names {rule.id}; its ids must begin with {self.rulebook}.")
             if (day := overlap(rule.versions)) is not None:
                 raise ValueError(f"has two versions of {rule.id} in force on {day}")
+            if isinstance(rule, LimitRule) and (why := _misfit(rule)) is not None:
+                raise ValueError(f"names {rule.id}, which {why}")
             seen.add(rule.id)
         return self
+
+
+def _misfit(rule: LimitRule) -> str | None:
+    """What of a limit does not go with its basis; None where all does."""
+    basis, measures = rule.basis, dimension(rule.unit)
+    wanted = UNIT_KIND.get(rule.parameter, "concentration")
+    if basis in MASSES:
+        wanted = "load or mass" if rule.parameter in CONCENTRATIONS else "a concentration"
+    if measures not in wanted.split(" or "):
+        return f"is {basis.value} in {rule.unit.value}, a unit of {measures}; expected {wanted}"
+    if basis in AVERAGES and rule.parameter in (Parameter.PH, Parameter.TEMPERATURE):
+        return f"averages {rule.parameter.value}, which has no mean; expected instantaneous"
+    if basis is Basis.FLOW_MAX and rule.parameter is not Parameter.FLOW:
+        return f"is flow_max of {rule.parameter.value}; expected the parameter flow"
+    if basis is Basis.PLANT_INFLUENT and rule.applies_at != "plant":
+        return "is plant_influent; expected applies_at: plant beside it"
+    return _unsustained(rule)
+
+
+def _unsustained(rule: LimitRule) -> str | None:
+    is_sustained = rule.basis is Basis.DAILY_SUSTAINED_MIN
+    for version in rule.versions:
+        if is_sustained and (version.seconds is None or version.at_least is None):
+            return "is a sustained minimum; expected at_least and seconds in each version"
+        if not is_sustained and version.seconds is not None:
+            return f"has seconds, which go with daily_sustained_min and not with {rule.basis.value}"
+    return None

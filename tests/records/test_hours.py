@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from compliance.jobs.determine import Wanted, determine
-from compliance.jobs.evaluate import limits_of
 from compliance.jobs.exclusions import of_month
 from compliance.jobs.refold import under
+from compliance.jobs.stack import rules_of
 from compliance.jobs.rollup import roll_up
 from compliance.judging.exclusions import Exclusions, exclusions
 from compliance.judging.refold import Under
@@ -97,7 +97,7 @@ def test_where_a_channel_did_not_count_its_good_readings_are_still_good(engine: 
 def whole_month(mh: Manhole) -> Exclusions:
     with mh.engine.connect() as db:
         place = sites.places(db)[mh.ph]
-        limits: list[Under] = [under(rule, place) for rule in limits_of(place)]
+        limits: list[Under] = [under(rule, place) for rule in rules_of(db, place)]
         span = {"since": AT - timedelta(days=20), "until": AT + timedelta(days=20)}
         seen = readings.usable(db, [mh.ph], **span)[mh.ph]
     return exclusions(seen, limits, Parameter.PH)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from sqlalchemy import Connection, Engine, insert, select
 
+from compliance.jobs import capacity
 from compliance.jobs.agreements import watch_agreements
-from compliance.records import health
+from compliance.model.capacity import Figure, Note, Paper, What
+from compliance.model.parameters import Parameter
+from compliance.records import agreements, health
 from compliance.records import tables as t
 
 pytestmark = pytest.mark.database
@@ -108,3 +112,78 @@ def test_a_flow_beyond_all_reason_is_worked_and_printed(engine: Engine) -> None:
     watch_agreements(engine, now=NOW)
     assert Decimal(shares(engine)[user]) == Decimal("1e37")
     assert faults(engine) == []
+
+
+def events(engine: Engine) -> list[str]:
+    with engine.begin() as db:
+        return list(db.scalars(select(t.outbox.c.type).order_by(t.outbox.c.id)))
+
+
+def test_a_crossing_is_told_once_and_not_again_the_next_day(engine: Engine) -> None:
+    with engine.begin() as db:
+        prescott = add_city(db, "prescott", rulebooks=["prescott", "federal"])
+        add_user(db, "dairy", city=prescott)
+    watch_agreements(engine, now=NOW)
+    watch_agreements(engine, now=NOW + timedelta(days=1))
+    assert events(engine) == ["trigger.reached"]
+
+
+def test_what_one_of_two_documents_reaches_approaches_until_the_director_notes(
+    engine: Engine,
+) -> None:
+    with engine.begin() as db:
+        prescott = add_city(db, "prescott", rulebooks=["prescott", "federal"])
+        user = add_user(db, "dairy", city=prescott)
+    plan = Figure(
+        id=0,
+        facility_id=0,
+        what=What.DESIGN,
+        parameter=Parameter.FLOW,
+        value=Decimal("0.95"),
+        document="facility plan, table 2",
+        paper=Paper.FACILITY_PLAN,
+        dated=date(2020, 1, 1),
+        entered_by="Ana",
+    )
+    number = capacity.add_figure(engine, prescott, plan)
+    watch_agreements(engine, now=NOW)
+    assert events(engine) == ["trigger.approaching"]
+    site = Note(
+        facility_id=0,
+        parameter=Parameter.FLOW,
+        figure_id=0,
+        why="the plant as it stands",
+        by="Dan",
+        at=NOW,
+    )
+    capacity.govern(engine, prescott, site)
+    watch_agreements(engine, now=NOW)
+    assert events(engine) == ["trigger.approaching", "trigger.reached"]
+    capacity.govern(engine, prescott, replace(site, figure_id=number, at=NOW + timedelta(hours=1)))
+    watch_agreements(engine, now=NOW)
+    assert shares(engine) == {user: "7.37"}
+
+
+def test_a_coming_end_is_told_once(engine: Engine) -> None:
+    with engine.begin() as db:
+        prescott = add_city(db, "prescott", rulebooks=["prescott", "federal"])
+        user = add_user(db, "dairy", city=prescott, flow="700")
+    proposal = capacity.Proposal(
+        user_id=user,
+        since=date(2020, 1, 1),
+        until=NOW.date() + timedelta(days=90),
+        capital_percent=Decimal(12),
+        conditions="pays on until it ends",
+        document="Agreement of 2020",
+        file=None,
+    )
+    number = capacity.propose(engine, proposal, by="Ana")
+    watch_agreements(engine, now=NOW)
+    assert events(engine) == []  # nobody has signed it
+    with engine.begin() as db:
+        agreement = agreements.of_user(db, user)[0]
+    capacity.sign(engine, agreement, city_id=prescott, on=date(2020, 1, 1), by="Ana")
+    for later in (0, 1, 2):
+        watch_agreements(engine, now=NOW + timedelta(days=later))
+    assert number == agreement.id
+    assert events(engine) == ["agreement.on_file", "agreement.expiring"]

@@ -19,6 +19,7 @@ from compliance.rules.effective import stretches
 from compliance.rules.schema import LimitRule, NarrativeRule, Rule, SampleSource
 
 TEXTS = Path(__file__).parents[2].parent / "shared" / "ordinances"
+ELSEWHERE = {"prescott.counting", "monona.counting"}  # in another chapter, which is not held
 ANCHORED = [(b, r) for b in books().values() if b.text for r in b.rules]
 
 
@@ -30,6 +31,9 @@ def _plain(text: str) -> str:
 def test_every_anchor_stands_in_its_ordinance(of: RuleBook, rule: Rule) -> None:
     if not TEXTS.exists() and not os.environ.get("CI"):
         pytest.skip("the ordinance texts are not here")
+    if rule.id in ELSEWHERE:
+        assert rule.anchor is None
+        return
     assert rule.anchor is not None
     assert _plain(rule.anchor) in _plain((TEXTS / str(of.text)).read_text(encoding="utf-8"))
 
@@ -77,12 +81,14 @@ def test_only_paragraph_five_may_be_lifted_by_the_director() -> None:
         for rule in each.rules
         if isinstance(rule, LimitRule | NarrativeRule) and rule.lifted_by_approval
     }
-    assert lifted == {
+    assert {
         "prescott.temperature",
         "prescott.petroleum_oil",
         "prescott.floatable_oil",
         "prescott.toxics",
-    }
+    } <= lifted
+    assert all("paragraph (5)" in find(one)[1].citation for one in lifted)
+    assert not {"prescott.ph", "prescott.wpdes", "federal.ph_floor"} & lifted
 
 
 def test_petroleum_oil_is_enforceable_from_grabs_and_screening_from_meters() -> None:

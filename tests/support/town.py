@@ -10,14 +10,24 @@ from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.dialects.postgresql import Range
 
 from app import auth
+from compliance.model.control import (
+    Approval,
+    Control,
+    ControlKind,
+    ControlLimit,
+    Document,
+    UserClass,
+)
 from compliance.model.determinations import Verdict
 from compliance.model.findings import Authority, Exceedance, Kind, Side
+from compliance.model.noncompliance import Criterion, Said
 from compliance.model.parameters import Parameter
+from compliance.model.periods import quarter
 from compliance.model.readings import Quality
 from compliance.model.sites import Role
 from compliance.model.units import Unit
 from compliance.model.windows import Declared, WindowKind
-from compliance.records import findings, outbox, overlay, people, windows
+from compliance.records import control, findings, noncompliance, outbox, overlay, people, windows
 from compliance.records import tables as t
 
 PASSWORD = "correct horse"
@@ -42,6 +52,12 @@ class Town:
     others_channel: int
     determination: int
     others_determination: int
+    permit: int
+    others_permit: int
+    approval: int
+    others_approval: int
+    snc: int
+    others_snc: int
     bill: str = "B-2026-0001"
     others_bill: str = "B-2026-0002"
     point: str = "MH-1"
@@ -72,6 +88,9 @@ def build(engine: Engine, now: datetime) -> Town:
         endpoint = _webhook(db, city, detection)
         declared = [_window(db, user, at) for user in (acme, dairy)]
         determined = [_determination(db, user, at) for user in (acme, dairy)]
+        permits = [_permit(db, city, user, at) for user in (acme, dairy)]
+        approvals = [_approval(db, user, at) for user in (acme, dairy)]
+        significant = [_significant(db, user, at) for user in (acme, dairy)]
     return Town(
         engine=engine,
         at=at,
@@ -86,6 +105,12 @@ def build(engine: Engine, now: datetime) -> Town:
         others_channel=dairy["ph"],
         determination=determined[0],
         others_determination=determined[1],
+        permit=permits[0],
+        others_permit=permits[1],
+        approval=approvals[0],
+        others_approval=approvals[1],
+        snc=significant[0],
+        others_snc=significant[1],
     )
 
 
@@ -167,6 +192,72 @@ def _determination(db: Connection, user: dict[str, int], at: datetime) -> int:
         reason="The probe lay dry",
         person_id=person,
         evidence=("probe.txt", "ab" * 32, b"dry"),
+    )
+
+
+def _permit(db: Connection, city: int, user: dict[str, int], at: datetime) -> int:
+    """A permit of this year with a zinc limit, and the paper itself."""
+    permit = Control(
+        kind=ControlKind.PERMIT,
+        number=f"P-{user['user']}",
+        user="acme",
+        user_class=UserClass.SIU,
+        effective=date(at.year, 1, 1),
+        ended=date(at.year + 4, 1, 1),
+        issued_by="Dan Moe",
+        office="Director of Public Works",
+        document=Document(name="permit.txt", sha256="cd" * 32),
+        limits=(
+            ControlLimit(
+                point=None,
+                part="part 2.1",
+                parameter=Parameter.ZINC,
+                basis="daily_max",
+                at_least=None,
+                at_most=Decimal("2.61"),
+                unit=Unit.MG_L,
+                sample_types=("composite",),
+                enforceable=True,
+            ),
+        ),
+    )
+    ids = {"city_id": city, "user_id": user["user"]}
+    return control.put(db, permit, **ids, version=1, by="Ana Ruiz", file=b"permit")
+
+
+def _approval(db: Connection, user: dict[str, int], at: datetime) -> int:
+    """What the Director approved of hot water."""
+    approval = Approval(
+        rule_id="prescott.temperature",
+        user="acme",
+        at_least=None,
+        at_most=Decimal(160),
+        unit=Unit.DEG_F,
+        since=date(at.year, 1, 1),
+        until=date(at.year + 1, 1, 1),
+        author="Dan Moe",
+        office="Director of Public Works",
+        reason="Boiler overhaul",
+        document=None,
+    )
+    return control.put_approval(db, approval, user_id=user["user"], by="Ana Ruiz")[0]
+
+
+def _significant(db: Connection, user: dict[str, int], at: datetime) -> int:
+    """What the control authority wrote of the half-year before this quarter, with its letter."""
+    said = Said(
+        criterion=Criterion.CHRONIC,
+        quarter_end=quarter(at.date()).start - timedelta(days=1),
+        is_snc=True,
+        authority="Wisconsin DNR",
+        decided_on=at.date() - timedelta(days=1),
+        signed_by="Lee Fox, engineer",
+        reference="Letter 26-114",
+        words="Zinc was over the limit in most samples.",
+    )
+    letter = ("letter.txt", "ef" * 32, b"letter")
+    return noncompliance.put(
+        db, said, industrial_user_id=user["user"], entered_by="Ana Ruiz", now=at, document=letter
     )
 
 

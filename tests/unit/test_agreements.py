@@ -121,7 +121,7 @@ def test_strength_is_weighted_by_flow() -> None:
 def test_without_a_sample_the_share_is_not_known() -> None:
     found = share(year(70_000))
     assert texts(found)["tp"] is None
-    assert found.shares[3].reach is Reach.BELOW
+    assert found.shares[3].reach is Reach.UNKNOWN
 
 
 @pytest.mark.parametrize(

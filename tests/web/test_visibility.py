@@ -22,8 +22,15 @@ def filled(path: str, town, *, others: bool) -> str:
         "number": town.others_bill if others else town.bill,
         "note_id": "1",
         "gateway_id": "1",
+        "exceedance_id": "b" * 24 if others else "a" * 24,
+        "slug": "dairy" if others else "acme",
+        "approval_id": str(town.others_approval if others else town.approval),
+        "paper_id": str(town.others_permit if others else town.permit),
+        "snc_id": str(town.others_snc if others else town.snc),
         "question_id": "1",
         "hold_id": "1",
+        "figure_id": "1",
+        "agreement_id": "1",
         "instrument_id": str(town.others_instrument if others else town.instrument),
         "window": str(town.others_window if others else town.window),
         "channel_id": str(town.others_channel if others else town.channel),
@@ -82,6 +89,13 @@ def test_a_users_own_things_are_there(as_person, town):
         f"/api/v1/points/{town.point}/exclusions",
         f"/api/v1/channels/{town.channel}/determinations",
         f"/api/v1/channels/{town.channel}/corrections",
+        "/users/acme/binds",
+        "/api/v1/users/acme/binds",
+        f"/papers/{town.permit}/file",
+        "/users/acme/noncompliance",
+        "/users/acme/noncompliance.csv",
+        "/api/v1/users/acme/noncompliance",
+        f"/noncompliance/{town.snc}/file",
     ):
         assert client.get(path).status_code == 200, path
 
@@ -128,6 +142,17 @@ def test_only_coordinator_director_and_operator_determine_and_correct(
     assert client.get(f"{api}/determinations/foreseen", params=span).status_code == status
     body = {"reason": "because I say so", "corrections": [{"at": span["since"], "value": 7}]}
     assert client.post(f"{api}/corrections", json=body).status_code == status
+
+
+@pytest.mark.parametrize("login", ["jo", "olga", "cleo", "adam"])
+def test_only_coordinator_and_director_enter_papers(as_person, town, login):
+    client = as_person(login)
+    for path in ("/users/acme/papers/new", "/users/acme/approvals/new"):
+        assert client.get(path).status_code == 403, path
+        assert client.post(path, data={"number": "P-9"}).status_code == 403, path
+    where = f"/approvals/{town.approval}/withdraw"
+    assert client.post(where, data={"reason": "because I say so"}).status_code == 403
+    assert "/papers/new" not in client.get("/users/acme/binds").text
 
 
 def test_a_window_of_another_instrument_is_not_reached_through_ones_own(as_person, town):

@@ -5,6 +5,14 @@ from __future__ import annotations
 from compliance.records.tables.audit import (
     audit,
 )
+from compliance.records.tables.capacity import (
+    capacity_determination,
+    capacity_figure,
+    facility,
+    governing_note,
+    sanitary_deduction,
+    service_agreement,
+)
 from compliance.records.tables.commissioning import (
     comparison,
     counting,
@@ -12,6 +20,10 @@ from compliance.records.tables.commissioning import (
 )
 from compliance.records.tables.common import (
     metadata,
+)
+from compliance.records.tables.control import (
+    approval,
+    control,
 )
 from compliance.records.tables.edge import (
     delivery,
@@ -46,6 +58,9 @@ from compliance.records.tables.money import (
     bill_line,
     bill_review,
     water_use,
+)
+from compliance.records.tables.noncompliance import (
+    snc_determination,
 )
 from compliance.records.tables.people import (
     idempotency_key,
@@ -94,24 +109,32 @@ from compliance.records.tables.screening import (
     determination,
     flagged_span,
 )
+from compliance.records.tables.slugs import (
+    slug_decision,
+    slug_note,
+)
 from compliance.records.tables.windows import (
     declared_window,
 )
 
 __all__ = [
     "act",
+    "approval",
     "audit",
     "batch",
     "bill",
     "bill_line",
     "bill_review",
     "calibration",
+    "capacity_determination",
+    "capacity_figure",
     "channel",
     "channel_cadence",
     "city",
     "commissioning",
     "comparison",
     "composite",
+    "control",
     "correction",
     "counting",
     "day_fact",
@@ -126,6 +149,7 @@ __all__ = [
     "endpoint",
     "exceedance",
     "exceedance_history",
+    "facility",
     "fault",
     "field_question",
     "flagged_span",
@@ -133,6 +157,7 @@ __all__ = [
     "fold_state",
     "gap",
     "gateway",
+    "governing_note",
     "heartbeat",
     "hold",
     "idempotency_key",
@@ -155,9 +180,14 @@ __all__ = [
     "ruling",
     "sample",
     "sampler",
+    "sanitary_deduction",
+    "service_agreement",
     "session",
+    "snc_determination",
     "signin_failure",
     "silence",
+    "slug_decision",
+    "slug_note",
     "token",
     "trigger_fact",
     "upload",

@@ -1,0 +1,1 @@
+"""What goes into an evidence pack as it is: the script that checks it."""

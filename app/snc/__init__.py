@@ -1,0 +1,1 @@
+"""Files of results and limits, counted for significant noncompliance."""
