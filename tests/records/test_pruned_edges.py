@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from compliance.records import holds, sites
 from tests.support.keeping import (
     DAY,
     MONTHS,
-    NOW,
     adopt,
     decided,
+    held,
     numbers,
     old_manhole,
     ph,
@@ -22,7 +21,6 @@ from tests.support.keeping import (
     put,
     rows,
     settle,
-    window,
 )
 from tests.support.manhole import Manhole
 
@@ -35,15 +33,6 @@ def left_out(dice: random.Random, month: str) -> set[int]:
     own = numbers(month, month)
     edges = {*own[: 2 * DAY], *own[-2 * DAY :]}
     return {n for n in own if ph(n) < 6 or dice.random() < (0.6 if n in edges else 0.05)}
-
-
-def held(mh: Manhole, month: str) -> None:
-    with mh.engine.begin() as db:
-        over = holds.Over(city_id=sites.city(db, "prescott").id)
-        span = window(month)
-        holds.place(
-            db, over, since=span.start, until=span.end, reason="a lawsuit", by="Dan", at=NOW
-        )
 
 
 def found(mh: Manhole) -> dict[str, list[dict[str, Any]]]:

@@ -17,7 +17,7 @@ from compliance.jobs.screen import screen_readings
 from compliance.jobs.slugs import screen_slugs
 from compliance.model.keeping import Line, Schedule, month_of
 from compliance.model.periods import Window
-from compliance.records import destructions, schedules, sites
+from compliance.records import destructions, holds, schedules, sites
 from compliance.records import tables as t
 from tests.support.manhole import Manhole, manhole
 
@@ -84,8 +84,8 @@ def flow(n: int) -> float:
 
 
 def settle(mh: Manhole) -> None:
-    """Let every duty do what waits."""
-    for _ in range(2):
+    """Let every duty do what waits, a stretch at a time."""
+    while mh.count("dirty"):
         mh.judge()
         roll_up(mh.engine)
         screen_readings(mh.engine)
@@ -110,6 +110,16 @@ def adopt(mh: Manhole, *lines: Line) -> int:
     with mh.engine.begin() as db:
         city = sites.city(db, "prescott").id
         return schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="test")
+
+
+def held(mh: Manhole, month: str) -> None:
+    """Hold a month of the whole city."""
+    with mh.engine.begin() as db:
+        over = holds.Over(city_id=sites.city(db, "prescott").id)
+        span = window(month)
+        holds.place(
+            db, over, since=span.start, until=span.end, reason="a lawsuit", by="Dan", at=NOW
+        )
 
 
 def pruned(mh: Manhole, *, now: datetime = NOW) -> dict[str, list[str]]:
