@@ -58,13 +58,15 @@ class Tests:
         return max(alone, self.rinse[1].looks_back_us if self.rinse else 0)
 
 
-def screen_readings(engine: Engine, *, most: int = dirt.MOST) -> int:
+def screen_readings(
+    engine: Engine, *, most: int = dirt.MOST, longest: timedelta | None = None
+) -> int:
     """Flag what is marked; how many channels were. Safe to run again, and by many processes.
 
-    most: so many rows of marks.
+    most: so many rows of marks; longest: so much time of each.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SCREEN, most=most, longest=AT_ONCE)
+        marks = dirt.take(db, why=dirt.SCREEN, most=most, longest=longest)
         if not marks:
             return 0
         places = sites.places(db)

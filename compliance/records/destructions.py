@@ -159,6 +159,12 @@ def removed(db: Connection, channel: int, *, since: datetime, until: datetime) -
     return [Window(start=row.since, end=row.until) for row in db.execute(found)]
 
 
+def last_end(db: Connection) -> datetime | None:
+    """Up to where readings of any channel were destroyed; None where none ever were."""
+    found: datetime | None = db.scalar(select(func.max(t.destruction.c.until)))
+    return found
+
+
 def count(db: Connection, channel: int, *, since: datetime, until: datetime) -> int:
     """How many readings of a channel are stored in ``[since, until)``."""
     found = select(func.count()).select_from(t.reading).where(*_readings(channel, since, until))

@@ -11,9 +11,11 @@ from sqlalchemy import Engine
 from compliance.errors import InputError
 from compliance.jobs import determine
 from compliance.jobs.determine import Wanted
+from compliance.jobs.exclusions import of_month
+from compliance.jobs.screen import screen_readings
 from compliance.model.determinations import Verdict
 from compliance.model.periods import Window
-from compliance.records import destructions, readings
+from compliance.records import destructions, dirt, readings
 from tests.support.keeping import (
     DAY,
     MAY_2027,
@@ -50,7 +52,7 @@ def test_what_is_new_elsewhere_is_judged_though_an_event_reaches_into_what_was_d
     mh.put({60 * n: 5.0 for n in low if n != low[3]}, worker="low", start=START)
     settle(mh)
     decided(mh)
-    adopt(mh)
+    adopt(mh.engine)
     held(mh, "2020-03")
     assert pruned(mh)["ph"] == ["2020-02", "2020-04", "2020-05"]
     before = {row["id"]: row for row in rows(mh, "exceedance")}
@@ -67,7 +69,7 @@ def test_what_is_new_elsewhere_is_judged_though_an_event_reaches_into_what_was_d
 
 
 def test_nothing_is_determined_of_a_month_whose_readings_were_destroyed(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     april, may = window("2020-04"), window("2020-05")
     for since, until in ((april.start, april.end), (april.end - STEP, april.end + STEP)):
@@ -91,7 +93,7 @@ def test_nothing_is_determined_of_a_month_whose_readings_were_destroyed(mh: Manh
 def test_months_that_overlap_since_the_zone_was_corrected_refuse_in_one_sentence(
     mh: Manhole,
 ) -> None:
-    number = adopt(mh)
+    number = adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     april, hour = window("2020-04"), timedelta(hours=1)
     other = Window(start=april.start + hour, end=april.end + hour)
@@ -102,3 +104,33 @@ def test_months_that_overlap_since_the_zone_was_corrected_refuse_in_one_sentence
         )  # fmt: skip
     with pytest.raises(readings.RefusedBatch, match="lies in a month whose readings were"):
         mh.put({7: 7.0}, worker="late", start=april.start + 2 * hour)
+
+
+def test_what_was_left_out_of_a_closed_month_cannot_be_counted_any_more(mh: Manhole) -> None:
+    adopt(mh.engine)
+    months = [window(name).start.date() for name in ("2020-04", "2020-05")]
+    for left in (2, 1):
+        with mh.engine.connect() as db:
+            counted = [of_month(db, mh.ph, month, now=NOW) for month in months]
+        assert sum(one is not None for one in counted) == left
+        assert counted[1] is not None
+        pruned(mh, now=MAY_2027)
+
+
+def test_screening_any_part_again_over_closed_months_leaves_every_flag_as_it_was(
+    mh: Manhole,
+) -> None:
+    adopt(mh.engine)
+    pruned(mh, now=MAY_2027)
+    before = rows(mh, "flagged_span")
+    april, may = window("2020-04"), window("2020-05")
+    closed = [row for row in before if row["since"] < may.start and row["channel_id"] == mh.ph]
+    assert closed and len(closed) < len(before)
+    for number in range(12):
+        since = april.start + number * timedelta(days=5, hours=7)
+        mark = dirt.Mark(since=since, until=since + timedelta(days=9, minutes=20))
+        with mh.engine.begin() as db:
+            dirt.put(db, {mh.ph: mark, mh.flow: mark}, why=dirt.SCREEN)
+        while screen_readings(mh.engine):
+            pass
+        assert rows(mh, "flagged_span") == before

@@ -15,12 +15,12 @@ from compliance.jobs.cross import check_totals
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.screen import screen_readings
 from compliance.model.flags import Reason
-from compliance.model.keeping import Line, month_of
+from compliance.model.keeping import month_of
 from compliance.model.periods import from_us
 from compliance.model.readings import Quality
-from compliance.records import destructions, flags, sites
+from compliance.records import flags, sites
 from compliance.records.overlay import Correction
-from tests.support.keeping import adopt
+from tests.support.keeping import destroyed
 from tests.support.manhole import AT, SITE, Manhole, manhole
 
 MIDNIGHT = AT.replace(hour=5)
@@ -155,16 +155,7 @@ def test_a_doubt_goes_when_the_total_is_corrected(point) -> None:
 
 def closed(mh: Manhole, channel: int) -> None:
     """Destroy the readings of July of one channel, as under a line of its own."""
-    july = month_of(AT.date()).window(CHICAGO)
-    line = Line(name="WW-2", years=3, citation="Resolution 26-41")
-    number = adopt(mh, line)
-    with mh.engine.begin() as db:
-        count = destructions.remove(db, channel, since=july.start, until=july.end)
-        destructions.add(
-            db, channel, month=july, span=july, rows=count, sha256="0" * 64, schedule_id=number,
-            line=line, by="test",
-        )  # fmt: skip
-    assert count
+    assert destroyed(mh.engine, channel, month_of(AT.date()).window(CHICAGO))
 
 
 def test_a_rinse_stays_doubted_when_its_temperature_was_destroyed(point) -> None:

@@ -45,7 +45,7 @@ def test_late_readings_beside_what_was_destroyed_are_judged_as_if_it_were_there(
 ) -> None:
     late = left_out(random.Random(kept), kept)
     one, other = (decided(old_manhole(each, left_out=late)) for each in (engine, engine_too))
-    adopt(one)
+    adopt(one.engine)
     held(one, kept)
     gone = [month for month in MONTHS if month != kept]
     assert pruned(one) == {"ph": gone, "flow": gone}

@@ -102,14 +102,26 @@ def decided(mh: Manhole) -> Manhole:
     return mh
 
 
-def adopt(mh: Manhole, *lines: Line) -> int:
+def adopt(engine: Engine, *lines: Line) -> int:
     """Give the city a schedule."""
     made = Schedule(
         adopted_on=date(2026, 11, 3), adopted_by="Common Council", lines=lines or (SEVEN,)
     )
-    with mh.engine.begin() as db:
+    with engine.begin() as db:
         city = sites.city(db, "prescott").id
         return schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="test")
+
+
+def destroyed(engine: Engine, channel: int, span: Window) -> int:
+    """Destroy the readings of a channel in a span as if it were a month; how many there were."""
+    number = adopt(engine)
+    with engine.begin() as db:
+        count = destructions.remove(db, channel, since=span.start, until=span.end)
+        destructions.add(
+            db, channel, month=span, span=span, rows=count, sha256="0" * 64, schedule_id=number,
+            line=SEVEN, by="test",
+        )  # fmt: skip
+    return count
 
 
 def held(mh: Manhole, month: str) -> None:
