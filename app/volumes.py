@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 
 from compliance.errors import InputError, NotFound
 from compliance.jobs.volumes import LONGEST, DayVolume, PointVolume, point_volume
-from compliance.model.periods import day_of, from_us
+from compliance.model.periods import Period, day_of, from_us
 from compliance.model.sites import Channel
 from compliance.model.volume_pieces import Piece
-from compliance.records import places, samplers, sites
+from compliance.records import destructions, places, samplers, sites
+from compliance.records.destructions import Destruction
 from compliance.records.places import Signal
 from compliance.records.samplers import Stored
 from compliance.records.scope import Scope
@@ -48,6 +49,7 @@ class Shown:
     flow: Channel | None
     volume: PointVolume
     composites: tuple[Stored, ...]
+    destroyed: tuple[Destruction, ...]
 
 
 def shown(  # noqa: PLR0913 - what an address names
@@ -77,6 +79,7 @@ def shown(  # noqa: PLR0913 - what an address names
             f"{LONGEST.days}; give from not after to"
         )
     totals, total, flow = channels(db, signals, entry)
+    window = Period(start=start, end=end + timedelta(days=1)).window(zone)
     return Shown(
         signal=signals[0],
         zone=zone,
@@ -87,6 +90,12 @@ def shown(  # noqa: PLR0913 - what an address names
         flow=flow,
         volume=point_volume(db, total=total, flow=flow, first=start, last=end, zone=zone, now=now),
         composites=samplers.of_days(db, scope, code, first=start, last=end),
+        destroyed=tuple(
+            each
+            for one in (total, flow)
+            if one is not None
+            for each in destructions.of_channel(db, one.id, since=window.start, until=window.end)
+        ),
     )
 
 

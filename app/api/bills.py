@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
 from app import auth
@@ -39,6 +39,15 @@ class Settling(BaseModel):
     reason: Annotated[Storable, Field(max_length=2000, description="Why the bill may stand.")]
 
 
+def _here(scope: Visible, engine: Pool, number: str) -> Bill:
+    """The bill that an address names, looked for before anything else. Raises: NotFound."""
+    with engine.connect() as db:
+        return board.bill(db, scope, number)
+
+
+Here = Annotated[Bill, Depends(_here)]
+
+
 @router.get("/bills")
 def bills(viewer: SignedIn, scope: Visible, db: Db) -> dict[str, Any]:
     """Bills without their lines, the newest period first."""
@@ -69,30 +78,29 @@ def bill(viewer: SignedIn, scope: Visible, db: Db, number: str) -> dict[str, Any
 
 
 @router.get("/bills/{number}/reviews")
-def changed(viewer: SignedIn, scope: Visible, db: Db, number: str) -> dict[str, Any]:
+def changed(viewer: SignedIn, scope: Visible, db: Db, here: Here) -> dict[str, Any]:
     """Days of a bill that were measured otherwise since it was issued, those to settle first.
 
     The bill rests on the city's water and on laboratory results, and may be right as it is.
     """
-    board.bill(db, scope, number)
     auth.require(viewer, "read bills")
-    return {"bill": number, "reviews": [_review(one) for one in reviews.of_bill(db, scope, number)]}
+    found = reviews.of_bill(db, scope, here.number)
+    return {"bill": here.number, "reviews": [_review(one) for one in found]}
 
 
 @router.post("/bills/{number}/reviews")
 def settle(  # noqa: PLR0913 - what a request brings
-    viewer: SignedIn, scope: Visible, engine: Pool, at: Now, number: str, sent: Settling
+    viewer: SignedIn, scope: Visible, engine: Pool, at: Now, here: Here, sent: Settling
 ) -> dict[str, Any]:
     """Settle some of them, all of the list or none; the bill is not changed by it."""
+    auth.require(viewer, "settle")
     with engine.connect() as db:
-        board.bill(db, scope, number)
-        auth.require(viewer, "settle")
         by = signed(db, viewer)
     seen = {one.review: one.version for one in sent.reviews}
-    settling.settle(engine, number, seen, reason=sent.reason, by=by, now=at)
+    settling.settle(engine, here.number, seen, reason=sent.reason, by=by, now=at)
     with engine.connect() as db:
-        found = reviews.of_bill(db, scope, number)
-    return {"bill": number, "reviews": [_review(one) for one in found if one.id in seen]}
+        found = reviews.of_bill(db, scope, here.number)
+    return {"bill": here.number, "reviews": [_review(one) for one in found if one.id in seen]}
 
 
 def _review(one: Review) -> dict[str, Any]:

@@ -26,6 +26,9 @@ from compliance.rules.keeping import ScheduleDocument
 
 command = typer.Typer(add_completion=False)
 
+TOLD = 2
+"""Reasons that a person is told of one month; a machine is told all."""
+
 
 @command.command()
 def pruning(  # noqa: PLR0913 - one argument an option
@@ -213,13 +216,20 @@ def _print_city(console: Console, one: CityPlan, *, dry_run: bool) -> None:
     for item in one.going:
         table.add_row(_place(item), f"{item.month.start:%Y-%m}", f"{item.rows:,}", _cited(item), "")
     for items in _alike(one.staying):
-        why = "; ".join(items[0].fate.why)
-        table.add_row(_place(items[0]), _span(items), "", _cited(items[0]), escape(why))
+        why = escape(_why(items[0].fate.why))
+        table.add_row(_place(items[0]), _span(items), "", _cited(items[0]), why)
     console.print(table)
     rows, months = sum(item.rows for item in one.going), len(one.going)
     console.print(
         f"{one.city.slug}: {rows:,} readings, {months} months of one channel each, {verb}"
     )
+
+
+def _why(reasons: Sequence[str]) -> str:
+    """The first reasons, and how many more there are."""
+    told = "; ".join(reasons[:TOLD])
+    more = len(reasons) - TOLD
+    return f"{told}; and {more} more reasons (--json tells all)" if more > 0 else told
 
 
 def _title(one: CityPlan) -> str:

@@ -52,6 +52,8 @@ def refuse_existing(file: Path, *, force: bool) -> None:
     """Raises: InputError where something is at that place that may not be written over."""
     if file.is_dir():
         raise InputError(f"{file} is a folder; name the file that is to be written")
+    if file.exists() and not file.is_file():
+        raise InputError(f"{file} is a device or the like; name the file that is to be written")
     if file.exists() and not force:
         raise InputError(f"{file} is there already; name another file, or --force writes over it")
     if not file.absolute().parent.is_dir():
@@ -172,7 +174,7 @@ def _opened(file: Path) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(file, "r:") as archive:
             names = archive.getnames()
-            if names != [DUMP, MANIFEST]:
+            if names != [DUMP, MANIFEST] or not all(one.isreg() for one in archive):
                 raise tarfile.ReadError(", ".join(names)[:100])
             yield archive
     except OSError as error:

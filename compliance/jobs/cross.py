@@ -16,10 +16,10 @@ from compliance.jobs.volumes import DayVolume, point_volume
 from compliance.judging.screening.cross import Apart, denied
 from compliance.model.flags import Reason
 from compliance.model.parameters import Parameter
-from compliance.model.periods import day_of, from_us, local_day, to_us
+from compliance.model.periods import Window, day_of, from_us, local_day, to_us
 from compliance.model.sites import Channel
 from compliance.model.units import Unit, as_decimal, linear
-from compliance.records import dirt, flags, sites
+from compliance.records import destructions, dirt, flags, sites
 from compliance.records.sites import Place
 from compliance.rules.screening import cross_checks
 
@@ -112,9 +112,17 @@ def _check(
         return
     for day, is_denied in found:
         window = local_day(day, pair.zone)
+        if _is_closed(db, pair, window):
+            continue
         start, stop = to_us(window.start), to_us(window.end)
         mark = dirt.Mark(since=window.start, until=window.end)
         _flag(db, tests_of(pair.flow, places, mark), start, stop, is_denied=is_denied)
+
+
+def _is_closed(db: Connection, pair: Pair, day: Window) -> bool:
+    """Whether readings of either were destroyed: then a day stays as it was found."""
+    channels = [pair.flow.id, pair.total.id]
+    return bool(destructions.closed(db, channels, since=day.start, until=day.end))
 
 
 def _denied(pair: Pair, days: tuple[DayVolume, ...]) -> Iterator[tuple[date, bool]]:

@@ -15,7 +15,7 @@ from compliance.jobs.foresee import Foreseen
 from compliance.model.determinations import Determination, Verdict, determined
 from compliance.model.periods import to_us
 from compliance.model.readings import Series
-from compliance.records import audit, dirt, overlay, readings
+from compliance.records import audit, destructions, dirt, overlay, readings
 
 LONGEST = timedelta(days=31)
 """One determination covers no more: what is said of more is said month by month."""
@@ -69,6 +69,7 @@ def foresee(db: Connection, wanted: Wanted, *, now: datetime) -> Foreseen:
     Raises: InputError, NotFound.
     """
     check(wanted, now=now)
+    destructions.refuse_span(db, wanted.channel_id, since=wanted.since, until=wanted.until)
     verdict = Determination(
         since_us=to_us(wanted.since), until_us=to_us(wanted.until), verdict=wanted.verdict
     )
@@ -91,6 +92,7 @@ def determine(engine: Engine, wanted: Wanted, *, person_id: int, by: str, now: d
     since, until, paper = wanted.since, wanted.until, wanted.evidence
     with engine.begin() as db:
         dirt.lock(db, [wanted.channel_id])
+        destructions.refuse_span(db, wanted.channel_id, since=since, until=until)
         held = readings.usable(db, [wanted.channel_id], since=since, until=until)
         count = len(held[wanted.channel_id])
         if not count:

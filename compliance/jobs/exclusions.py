@@ -16,13 +16,15 @@ from compliance.judging.refold import Under
 from compliance.model.periods import Window, add_months, from_us, midnight, to_us
 from compliance.model.readings import Flags, Times
 from compliance.model.rollups import QUARTER_US, quarter_of
-from compliance.records import readings, rollups, sites
+from compliance.records import destructions, readings, rollups, sites
 
 AT_ONCE_US = 7 * 24 * 3600 * 1_000_000
 
 
 def of_month(db: Connection, channel_id: int, month: date, *, now: datetime) -> Exclusions | None:
-    """The exclusions of a channel in the civil month that begins on a day; None without a limit.
+    """The exclusions of a channel in the civil month that begins on a day.
+
+    None without a limit, and where the readings of the month were destroyed.
 
     Whole quarters of the month's rollups in which nothing was left out and nothing is beyond are
     counted as they stand; the readings of all others are looked at.
@@ -36,6 +38,8 @@ def of_month(db: Connection, channel_id: int, month: date, *, now: datetime) -> 
     end = min(window.end, now)
     if end <= window.start:
         return Exclusions()
+    if destructions.closed(db, [channel_id], since=window.start, until=window.end):
+        return None
     return _counted(db, place, limits, Window(start=window.start, end=end))
 
 

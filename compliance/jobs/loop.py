@@ -17,7 +17,7 @@ from compliance.jobs import averages, reruled
 from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
 from compliance.jobs.cross import check_totals
-from compliance.jobs.evaluate import Which, evaluate
+from compliance.jobs.evaluate import PIECE, Which, evaluate
 from compliance.jobs.rollup import AT_ONCE, roll_up
 from compliance.jobs.screen import screen_readings
 from compliance.jobs.silence import watch_silence
@@ -66,10 +66,10 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
         Every(timedelta(0), lambda _: _judge_anew(engine, release=release)),
         Every(
             timedelta(seconds=1),
-            lambda now: screen_slugs(engine, now=now, release=release, most=1),
+            lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
         Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10, longest=AT_ONCE)),
-        Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1)),
+        Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1, longest=PIECE)),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
         Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),

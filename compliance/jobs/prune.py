@@ -215,12 +215,17 @@ def carry_out(engine: Engine, plans: Sequence[CityPlan], *, by: str) -> tuple[Ci
     at once more when its turn comes. Raises: StorageError.
     """
     done = tuple(replace(one, items=tuple(_carried_out(engine, one, by=by))) for one in plans)
-    gone = [item.span.end for one in done for item in one.going]
-    if gone:
-        with engine.begin() as db:
-            destructions.lock(db)
-            timescale.drop_empty_parts(db, until=max(gone))
+    _give_back(engine)
     return done
+
+
+def _give_back(engine: Engine) -> None:
+    """Drop what is empty since readings were destroyed: by this run, or one that was stopped."""
+    with engine.begin() as db:
+        destructions.lock(db)
+        last = destructions.last_end(db)
+        if last is not None:
+            timescale.drop_empty_parts(db, until=last)
 
 
 def _carried_out(engine: Engine, planned: CityPlan, *, by: str) -> Iterator[Item]:

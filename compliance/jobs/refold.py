@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -38,12 +38,25 @@ class Task:
 
 
 def fold(sieve: Sieve, task: Task) -> Judged:
-    """Fold what is dirty, write what changed, withdraw what is no longer found, keep the states."""
+    """Fold what is dirty, write what changed, withdraw what is no longer found, keep the states.
+
+    Of a stretch that runs on into readings that were destroyed nothing is written; what is dirty
+    before it and after those is folded all the same.
+    """
     source = _Source(sieve, task)
     done = _folded(sieve, task, source)
-    if done is None or _reaches_destroyed(sieve, task, done):
+    if done is None:
         return Judged()
     judged = Judged(readings=source.seen)
+    reached = _reached(sieve, task, done)
+    if reached is not None:
+        _tell(sieve, task, reached)
+        for rest in _apart(task, reached):
+            # What is kept last may have changed by the part before.
+            last = states.last(sieve.db, [task.channel.id])
+            kept = last.get((task.under.rule.id, task.channel.id), Kept())
+            judged += fold(sieve, replace(rest, kept=kept))
+        return judged
     for fact in _facts(task, done.changed):
         judged += write_fact(sieve, fact, channel=task.channel, place=task.place)
     _withdraw(sieve, task, done)
@@ -68,7 +81,7 @@ class Foreseen:
 def foresee(sieve: Sieve, task: Task, lay: Lay) -> Foreseen:
     """What a fold would find if something were laid over the readings; nothing is written."""
     done = _folded(sieve, task, _Source(sieve, task, lay))
-    if done is None:
+    if done is None or _reached(sieve, task, done):
         return Foreseen(facts=(), gone=())
     still = {fact.id for fact in _facts(task, done.still)}
     rule, channel = task.under.rule.id, task.channel.id
@@ -99,25 +112,40 @@ def _folded(sieve: Sieve, task: Task, source: _Source) -> Refolded | None:
     return refold(task.under, kept, dirty, read=source.read, until_us=until_us)
 
 
-def _reaches_destroyed(sieve: Sieve, task: Task, done: Refolded) -> bool:
-    """Whether a fold ran on into readings that were destroyed: then nothing of it is written."""
+def _reached(sieve: Sieve, task: Task, done: Refolded) -> Window | None:
+    """From the start of the first stretch of a fold that runs on into readings that were destroyed
+    to the end of those; None where no stretch does."""
     if not done.spans or from_us(done.spans[0][0]) > sieve.now - destructions.YOUNGEST:
-        return False
+        return None
     first, last = (from_us(at) for at in (done.spans[0][0], done.spans[-1][1]))
     removed = destructions.removed(sieve.db, task.channel.id, since=first, until=last)
-    gone = any(
-        one.start < from_us(until) and one.end > from_us(since)
-        for one in removed
-        for since, until in done.spans
+    for since, until in ((from_us(a), from_us(b)) for a, b in done.spans):
+        for one in removed:
+            if one.start < until and one.end > since:
+                return Window(start=since, end=one.end)
+    return None
+
+
+def _tell(sieve: Sieve, task: Task, reached: Window) -> None:
+    what = (
+        f"{task.place.point} {task.place.parameter.value} is not judged anew from "
+        f"{reached.start.isoformat()} on: what follows from it reaches into a month whose "
+        "readings were destroyed; the findings there stay as they are"
     )
-    if gone:
-        what = (
-            f"{task.place.point} {task.place.parameter.value} is not judged anew from "
-            f"{from_us(done.spans[0][0]).isoformat()} on: what follows from it reaches into a "
-            "month whose readings were destroyed; the findings there stay as they are"
-        )
-        health.fault_once(sieve.db, "work", what, within=timedelta(hours=1))
-    return gone
+    health.fault_once(sieve.db, "work", what, within=timedelta(hours=1))
+
+
+def _apart(task: Task, reached: Window) -> Iterator[Task]:
+    """What is dirty before a stretch that cannot be folded, and what is dirty after it."""
+    mark, start = task.mark, from_us(hour_of(to_us(reached.start)))
+    if mark is None:
+        return
+    before = tuple(hour for hour in mark.hours if hour < start)
+    after = tuple(hour for hour in mark.hours if hour >= reached.end)
+    if before:
+        yield replace(task, mark=replace(mark, until=min(mark.until, start), hours=before))
+    if after and len(after) < len(mark.hours):
+        yield replace(task, mark=replace(mark, since=max(mark.since, after[0]), hours=after))
 
 
 def _completed(sieve: Sieve, task: Task) -> Kept:

@@ -58,13 +58,15 @@ class Tests:
         return max(alone, self.rinse[1].looks_back_us if self.rinse else 0)
 
 
-def screen_readings(engine: Engine, *, most: int = dirt.MOST) -> int:
+def screen_readings(
+    engine: Engine, *, most: int = dirt.MOST, longest: timedelta | None = None
+) -> int:
     """Flag what is marked; how many channels were. Safe to run again, and by many processes.
 
-    most: so many rows of marks.
+    most: so many rows of marks; longest: so much time of each.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SCREEN, most=most, longest=AT_ONCE)
+        marks = dirt.take(db, why=dirt.SCREEN, most=most, longest=longest)
         if not marks:
             return 0
         places = sites.places(db)
@@ -167,9 +169,10 @@ def flag(
     shut = destructions.closed(db, [tests.channel], since=since, until=until)
     before = _open([one for one in stored if one.since_us >= start], shut.get(tests.channel, ()))
     found_flag, reason = _alone(seen, tests)
-    doubted = _rinsed(db, seen, tests, around)
     if tests.rinse is None:
-        doubted |= _denied(seen, before, denied)
+        doubted = _denied(seen, before, denied)
+    else:
+        doubted = _rinsed(db, seen, tests.rinse, around, before)
     _doubt(found_flag, reason, doubted & ((seen.quality & UNJUDGED) == 0))
     found = _open(_spans(seen, found_flag, reason, (start, stop)), shut.get(tests.channel, ()))
     if found == before:
@@ -194,16 +197,34 @@ def _alone(seen: Series, tests: Tests) -> tuple[FlagArray, ReasonArray]:
     return np.full(len(seen), Flag.PASS, np.int8), np.zeros(len(seen), np.int16)
 
 
-def _rinsed(db: Connection, seen: Series, tests: Tests, around: tuple[int, int]) -> Flags:
-    if tests.rinse is None or not len(seen):
-        return np.zeros(len(seen), np.bool_)
-    return cross.rinsed(seen, _read(db, tests.rinse[0], around), tests.rinse[1])
+def _rinsed(
+    db: Connection,
+    seen: Series,
+    rinse: tuple[int, cross.Rinse],
+    around: tuple[int, int],
+    before: list[FlaggedSpan],
+) -> Flags:
+    """Which readings lie in a rinse; those that were found before, where the temperature that it
+    was seen in was destroyed since."""
+    if not len(seen):
+        return np.zeros(0, np.bool_)
+    since, until = (from_us(at) for at in around)
+    found = cross.rinsed(seen, _read(db, rinse[0], around), rinse[1])
+    for month in destructions.closed(db, [rinse[0]], since=since, until=until).get(rinse[0], ()):
+        lo, hi = np.searchsorted(seen.at_us, [to_us(month.start), to_us(month.end)])
+        found[lo:hi] = _found(seen, before)[lo:hi]
+    return found
 
 
 def _denied(seen: Series, before: list[FlaggedSpan], denied: bool | None) -> Flags:
     """Which readings the total denies: all of a day or none, or those that were found before."""
     if denied is not None:
         return np.full(len(seen), denied, np.bool_)
+    return _found(seen, before)
+
+
+def _found(seen: Series, before: list[FlaggedSpan]) -> Flags:
+    """Which readings another channel made doubtful before."""
     found = np.zeros(len(seen), np.bool_)
     for one in before:
         if one.reason & Reason.CROSS_CHECK:

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from compliance.errors import NotInForce
 from compliance.jobs import usual
-from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE, PIECE
+from compliance.jobs.evaluate import CANNOT_JUDGE, PATIENCE
 from compliance.jobs.facts import Judged, Sieve, text_in, withdraw_all_but, write_fact
 from compliance.judging import judge, slugs
 from compliance.judging.refold import REJOIN_US
@@ -28,13 +28,21 @@ LOOK_AHEAD = timedelta(hours=24)
 """After the last one: readings up to a day later were compared with it."""
 
 
-def screen_slugs(engine: Engine, *, now: datetime, release: str, most: int = dirt.MOST) -> Judged:
+def screen_slugs(
+    engine: Engine,
+    *,
+    now: datetime,
+    release: str,
+    most: int = dirt.MOST,
+    longest: timedelta | None = None,
+) -> Judged:
     """Screen the channels with new readings. Safe to run again, and by many processes at once.
 
-    most: so many rows of marks at once, so that judging limits never waits long for this.
+    most: so many rows of marks at once, and longest: so much time of each, so that judging limits
+    never waits long for this.
     """
     with engine.begin() as db:
-        marks = dirt.take(db, why=dirt.SLUG, most=most, longest=PIECE)
+        marks = dirt.take(db, why=dirt.SLUG, most=most, longest=longest)
         resting = dirt.unsettled(db, kind=Kind.POSSIBLE_SLUG) - marks.keys()
         marks |= {channel: dirt.Mark(since=now, until=now - PATIENCE) for channel in resting}
         if not marks:

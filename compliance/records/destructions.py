@@ -115,13 +115,28 @@ def refuse_closed(db: Connection, channel: int, at: Sequence[datetime]) -> None:
             raise InputError(said(db, channel, each))
 
 
+def refuse_span(db: Connection, channel: int, *, since: datetime, until: datetime) -> None:
+    """Refuse to say something of all readings in ``[since, until)`` where a closed month is in it.
+
+    Raises: InputError naming the first such month.
+    """
+    found = closed_to(db, [channel], since=since, until=until).get(channel)
+    if found:
+        start, end = (at.isoformat() for at in (found[0].start, found[0].end))
+        raise InputError(
+            f"the readings of channel {channel} from {start} to {end} were destroyed under the "
+            "records schedule, and what was found in them stays as it is; give a time outside of it"
+        )
+
+
 def said(db: Connection, channel: int, at: datetime, *, count: int = 1) -> str:
     """The sentence with which a reading in a closed month is refused, or several from one on."""
     d = t.destruction.c
     row = db.execute(
-        select(d.at, d.line).where(
-            d.channel_id == channel, d.closed_from <= at, d.closed_until > at
-        )
+        select(d.at, d.line)
+        .where(d.channel_id == channel, d.closed_from <= at, d.closed_until > at)
+        .order_by(d.id)
+        .limit(1)  # two overlap where the city's zone was corrected in between
     ).one()
     what = f"the reading of channel {channel} at {at.isoformat()} lies"
     if count > 1:
@@ -142,6 +157,12 @@ def removed(db: Connection, channel: int, *, since: datetime, until: datetime) -
         .order_by(d.since)
     )
     return [Window(start=row.since, end=row.until) for row in db.execute(found)]
+
+
+def last_end(db: Connection) -> datetime | None:
+    """Up to where readings of any channel were destroyed; None where none ever were."""
+    found: datetime | None = db.scalar(select(func.max(t.destruction.c.until)))
+    return found
 
 
 def count(db: Connection, channel: int, *, since: datetime, until: datetime) -> int:

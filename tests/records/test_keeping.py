@@ -64,7 +64,7 @@ def test_without_a_schedule_nothing_goes(mh: Manhole) -> None:
 
 
 def test_a_plan_changes_nothing_and_says_what_stays_and_why(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     found = planned(mh, now=MAY_2027)
     assert going(found) == {"ph": MONTHS[:3], "flow": MONTHS[:3]}
     assert reasons(found) == {"2020-05": ("younger than 7 years",)}
@@ -73,7 +73,7 @@ def test_a_plan_changes_nothing_and_says_what_stays_and_why(mh: Manhole) -> None
 
 
 def test_late_readings_of_a_closed_month_are_set_aside_with_the_sentence(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     closed, still_open = window("2020-03").start, window("2020-05").start
     at = [closed + timedelta(minutes=7), closed + timedelta(days=1, minutes=7),
@@ -97,7 +97,7 @@ def test_late_readings_of_a_closed_month_are_set_aside_with_the_sentence(mh: Man
 
 
 def test_a_batch_that_is_stored_whole_or_not_is_refused(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     with pytest.raises(readings.RefusedBatch, match="lies in a month whose readings were"):
         mh.put({5: 7.0}, worker="late", start=START)
@@ -116,7 +116,7 @@ def _batch(mh: Manhole, at: list[datetime]) -> ReadingBatch:
 
 
 def test_a_reading_left_in_a_closed_month_cannot_be_corrected(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     last = window("2020-04").end - STEP
     assert stored(mh, "2020-04") > 0
@@ -144,7 +144,7 @@ def place(mh: Manhole, hold: Over, *, since: str, until: str) -> int:
 
 
 def test_a_hold_keeps_its_month_and_the_others_go(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     number = place(mh, over(mh, channel_id=mh.ph), since="2020-03", until="2020-03")
     why = (f"hold {number}: the lawsuit of 2026",)
     found = planned(mh)
@@ -158,7 +158,7 @@ def test_a_hold_keeps_its_month_and_the_others_go(mh: Manhole) -> None:
 
 
 def test_a_hold_over_a_city_a_user_or_a_point_keeps_all_its_channels(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     with mh.engine.connect() as db:
         here = sites.places(db)[mh.ph]
     for hold in (
@@ -173,7 +173,7 @@ def test_a_hold_over_a_city_a_user_or_a_point_keeps_all_its_channels(mh: Manhole
 
 
 def test_a_hold_that_comes_after_the_plan_still_stops_it(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     found = planned(mh)
     place(mh, over(mh), since="2020-03", until="2020-04")
     done = prune.carry_out(mh.engine, found, by="account ana")
@@ -182,7 +182,7 @@ def test_a_hold_that_comes_after_the_plan_still_stops_it(mh: Manhole) -> None:
 
 
 def test_what_another_run_has_done_meanwhile_is_not_done_again(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     found = planned(mh)
     assert going(prune.carry_out(mh.engine, found, by="account ana"))["ph"] == MONTHS
     again = prune.carry_out(mh.engine, found, by="account bo")
@@ -192,7 +192,7 @@ def test_what_another_run_has_done_meanwhile_is_not_done_again(mh: Manhole) -> N
 
 
 def test_what_is_not_decided_keeps_the_whole_point(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     with mh.engine.begin() as db:
         april = select(t.exceedance.c.id).where(
             t.exceedance.c.starts_at >= window("2020-04").start + timedelta(days=3),
@@ -210,7 +210,7 @@ def test_what_is_not_decided_keeps_the_whole_point(mh: Manhole) -> None:
 
 
 def test_a_correction_keeps_its_month_for_the_years_of_the_schedule(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     at = window("2020-03").start + timedelta(days=9)
     with mh.engine.begin() as db:
         new = [overlay.Correction(read_at=at, value=7.0, quality=Quality.GOOD)]
@@ -222,14 +222,16 @@ def test_a_correction_keeps_its_month_for_the_years_of_the_schedule(mh: Manhole)
 
 def test_a_line_of_its_own_lets_a_parameter_go_earlier(mh: Manhole) -> None:
     adopt(
-        mh, SEVEN, Line(name="WW-2", years=3, citation="c", parameters=frozenset({Parameter.FLOW}))
+        mh.engine,
+        SEVEN,
+        Line(name="WW-2", years=3, citation="c", parameters=frozenset({Parameter.FLOW})),
     )
     assert pruned(mh, now=datetime(2024, 1, 1, tzinfo=UTC)) == {"flow": MONTHS}
     assert {row["line"] for row in rows(mh, "destruction")} == {"WW-2"}
 
 
 def test_readings_that_wait_to_be_judged_stay(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     with mh.engine.begin() as db:
         span = window("2020-03")
         readings.mark_dirty(db, [mh.ph], since=span.start, until=span.end, why="test")
@@ -237,7 +239,7 @@ def test_readings_that_wait_to_be_judged_stay(mh: Manhole) -> None:
 
 
 def test_what_is_not_summed_stays_and_is_summed_for_the_next_time(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     with mh.engine.begin() as db:
         db.execute(text("DELETE FROM rollup_day WHERE day = '2020-03-05'"))
     assert pruned(mh)["ph"] == ["2020-02", "2020-04", "2020-05"]
@@ -247,7 +249,7 @@ def test_what_is_not_summed_stays_and_is_summed_for_the_next_time(mh: Manhole) -
 
 
 def test_hidden_history_beside_what_was_destroyed_is_still_found(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     with mh.engine.begin() as db:
         db.execute(text("DELETE FROM reading"))
@@ -256,7 +258,7 @@ def test_hidden_history_beside_what_was_destroyed_is_still_found(mh: Manhole) ->
 
 
 def test_records_of_destruction_cannot_be_changed(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh)
     for statement in ("UPDATE destruction SET rows = 0", "DELETE FROM destruction"):
         with (
@@ -275,7 +277,7 @@ def test_a_late_reading_whose_event_reaches_into_what_was_destroyed_changes_noth
     mh.put({60 * n: 5.0 for n in low if n != low[3]}, worker="low", start=START)
     settle(mh)
     decided(mh)
-    adopt(mh)
+    adopt(mh.engine)
     place(mh, over(mh), since="2020-03", until="2020-03")
     assert pruned(mh)["ph"] == ["2020-02", "2020-04", "2020-05"]
     before = rows(mh, "exceedance"), rows(mh, "fold_hour"), rows(mh, "fold_state")

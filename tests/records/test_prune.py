@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 
 from compliance.jobs import prune
 from compliance.model.keeping import MARGIN
@@ -15,6 +15,7 @@ from compliance.records import (
     dirt,
     readings,
     rollups,
+    timescale,
 )
 from compliance.records.trust import refuse_hidden_history
 from tests.support.keeping import (
@@ -53,7 +54,7 @@ def all_marked(mh: Manhole) -> None:
 
 
 def test_months_go_and_leave_a_record_with_their_hash(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     february = window("2020-02")
     with mh.engine.connect() as db:
         until = february.end - MARGIN
@@ -76,7 +77,7 @@ def test_months_go_and_leave_a_record_with_their_hash(mh: Manhole) -> None:
 
 
 def test_what_went_does_not_go_again_and_the_margin_goes_with_the_next_month(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     assert pruned(mh, now=MAY_2027) == {}
     assert pruned(mh) == {"ph": ["2020-05"], "flow": ["2020-05"]}
@@ -84,7 +85,7 @@ def test_what_went_does_not_go_again_and_the_margin_goes_with_the_next_month(mh:
 
 
 def test_sto_04_a_refresh_over_a_destroyed_span_leaves_everything_as_it_was(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     before = kept(mh)
     assert len(before["rollup_day"]) == 2 * 121
     assert before["exceedance"] and before["flagged_span"]
@@ -99,7 +100,7 @@ def test_sto_04_a_refresh_over_a_destroyed_span_leaves_everything_as_it_was(mh: 
 
 
 def test_a_bare_refresh_of_quarters_cannot_empty_a_destroyed_month(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh, now=MAY_2027)
     before = rows(mh, "rollup_quarter")
     with mh.engine.begin() as db:
@@ -110,7 +111,7 @@ def test_a_bare_refresh_of_quarters_cannot_empty_a_destroyed_month(mh: Manhole) 
 
 
 def test_days_that_were_destroyed_are_no_hidden_history(mh: Manhole) -> None:
-    adopt(mh)
+    adopt(mh.engine)
     pruned(mh)
     refuse_hidden_history(mh.engine)
 
@@ -118,7 +119,7 @@ def test_days_that_were_destroyed_are_no_hidden_history(mh: Manhole) -> None:
 @pytest.mark.long
 def test_a_crash_at_any_step_leaves_no_half_month(engine: Engine) -> None:
     mh = decided(old_manhole(engine, end="2020-02"))
-    adopt(mh)
+    adopt(mh.engine)
     before = kept(mh)
 
     def work() -> None:
@@ -134,3 +135,30 @@ def test_a_crash_at_any_step_leaves_no_half_month(engine: Engine) -> None:
     assert until_it_passes(mh.engine, work) > 15
     assert mh.count("destruction") == 2
     assert kept(mh) == before
+
+
+def test_parts_in_which_nothing_is_left_are_dropped_and_if_in_use_the_next_time(
+    engine: Engine,
+) -> None:
+    mh = decided(old_manhole(engine, end="2020-02"))
+    adopt(mh.engine)
+    full = parts(mh)
+    assert full
+    with engine.connect() as reader:
+        reader.execute(text("SELECT count(*) FROM reading"))
+        assert pruned(mh) == {"ph": ["2020-02"], "flow": ["2020-02"]}
+        assert parts(mh) == full
+    assert pruned(mh) == {}
+    assert not parts(mh)
+
+
+def parts(mh: Manhole) -> list[str]:
+    """The chunks or the month that lie in February 2020 alone."""
+    with mh.engine.connect() as db:
+        found = (
+            "SELECT relname FROM pg_class WHERE relname = 'reading_2020_02'"
+            if timescale.edition(db) == "plain"
+            else "SELECT chunk_name FROM timescaledb_information.chunks "
+            "WHERE hypertable_name = 'reading' AND range_end < '2020-03-01'"
+        )
+        return list(db.scalars(text(found)))

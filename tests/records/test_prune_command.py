@@ -139,5 +139,5 @@ def test_an_export_with_readings_of_a_closed_month_is_refused_whole(
 
 def _close(there: Manhole) -> None:
     settle(there)
-    adopted(there)
+    adopted(there.engine)
     assert pruned(there) == {"ph": ["2020-02"]}

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from compliance.records import holds, sites
 from tests.support.keeping import (
     DAY,
     MONTHS,
-    NOW,
     adopt,
     decided,
+    held,
     numbers,
     old_manhole,
     ph,
@@ -22,7 +21,6 @@ from tests.support.keeping import (
     put,
     rows,
     settle,
-    window,
 )
 from tests.support.manhole import Manhole
 
@@ -37,15 +35,6 @@ def left_out(dice: random.Random, month: str) -> set[int]:
     return {n for n in own if ph(n) < 6 or dice.random() < (0.6 if n in edges else 0.05)}
 
 
-def held(mh: Manhole, month: str) -> None:
-    with mh.engine.begin() as db:
-        over = holds.Over(city_id=sites.city(db, "prescott").id)
-        span = window(month)
-        holds.place(
-            db, over, since=span.start, until=span.end, reason="a lawsuit", by="Dan", at=NOW
-        )
-
-
 def found(mh: Manhole) -> dict[str, list[dict[str, Any]]]:
     return {name: rows(mh, name, *TIMES) for name in COMPARED}
 
@@ -56,7 +45,7 @@ def test_late_readings_beside_what_was_destroyed_are_judged_as_if_it_were_there(
 ) -> None:
     late = left_out(random.Random(kept), kept)
     one, other = (decided(old_manhole(each, left_out=late)) for each in (engine, engine_too))
-    adopt(one)
+    adopt(one.engine)
     held(one, kept)
     gone = [month for month in MONTHS if month != kept]
     assert pruned(one) == {"ph": gone, "flow": gone}

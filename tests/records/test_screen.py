@@ -6,7 +6,7 @@ import random
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from compliance.jobs.screen import screen_readings
 from compliance.judging.screening import screen
@@ -15,7 +15,8 @@ from compliance.model.flags import Reason
 from compliance.model.parameters import Parameter
 from compliance.model.periods import from_us
 from compliance.model.units import Unit
-from compliance.records import flags, readings
+from compliance.records import dirt, flags, readings
+from compliance.records import tables as t
 from compliance.rules.screening import screening_book
 from tests.support.manhole import AT, Manhole, manhole
 
@@ -83,6 +84,34 @@ def test_screening_again_changes_nothing(engine: Engine) -> None:
     assert flagged(mh) == before != {}
     mh.judge()
     assert mh.count("dirty") <= 3, "the duties' own marks, and no ring of them"
+
+
+def spans(mh: Manhole) -> list[tuple[object, ...]]:
+    """Every span as it is stored."""
+    with mh.engine.connect() as db:
+        return [tuple(row) for row in db.execute(select(t.flagged_span).order_by("since"))]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_screening_any_part_again_leaves_every_span_as_it_was(engine: Engine, seed: int) -> None:
+    """Parts that begin or end within a span, that touch one, and the same part twice."""
+    dice = random.Random(seed)
+    mh = manhole(engine)
+    ph = {m: round(dice.gauss(7.2, 0.05), 2) for m in range(600) if dice.random() > 0.05}
+    ph |= dict.fromkeys(range(200, 290), 7.0) | {400: 9.4, 401: 1.5}
+    mh.put(ph)
+    screened(mh)
+    before = spans(mh)
+    assert len(before) == 5
+    for _ in range(12):
+        first = dice.choice([dice.randrange(600), 200, 289, 290, 400, 401])
+        since = AT + timedelta(minutes=first, seconds=dice.choice([0, 1]))
+        mark = dirt.Mark(since=since, until=since + timedelta(minutes=dice.choice([1, 15, 200])))
+        for _ in range(2):
+            with engine.begin() as db:
+                dirt.put(db, {mh.ph: mark}, why=dirt.SCREEN)
+            assert screen_readings(engine) <= 1
+            assert spans(mh) == before
 
 
 def test_thresholds_are_told_in_the_channels_own_unit() -> None:

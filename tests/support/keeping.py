@@ -17,7 +17,7 @@ from compliance.jobs.screen import screen_readings
 from compliance.jobs.slugs import screen_slugs
 from compliance.model.keeping import Line, Schedule, month_of
 from compliance.model.periods import Window
-from compliance.records import destructions, schedules, sites
+from compliance.records import destructions, holds, schedules, sites
 from compliance.records import tables as t
 from tests.support.manhole import Manhole, manhole
 
@@ -84,8 +84,8 @@ def flow(n: int) -> float:
 
 
 def settle(mh: Manhole) -> None:
-    """Let every duty do what waits."""
-    for _ in range(2):
+    """Let every duty do what waits, a stretch at a time."""
+    while mh.count("dirty"):
         mh.judge()
         roll_up(mh.engine)
         screen_readings(mh.engine)
@@ -102,14 +102,36 @@ def decided(mh: Manhole) -> Manhole:
     return mh
 
 
-def adopt(mh: Manhole, *lines: Line) -> int:
+def adopt(engine: Engine, *lines: Line) -> int:
     """Give the city a schedule."""
     made = Schedule(
         adopted_on=date(2026, 11, 3), adopted_by="Common Council", lines=lines or (SEVEN,)
     )
-    with mh.engine.begin() as db:
+    with engine.begin() as db:
         city = sites.city(db, "prescott").id
         return schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="test")
+
+
+def destroyed(engine: Engine, channel: int, span: Window) -> int:
+    """Destroy the readings of a channel in a span as if it were a month; how many there were."""
+    number = adopt(engine)
+    with engine.begin() as db:
+        count = destructions.remove(db, channel, since=span.start, until=span.end)
+        destructions.add(
+            db, channel, month=span, span=span, rows=count, sha256="0" * 64, schedule_id=number,
+            line=SEVEN, by="test",
+        )  # fmt: skip
+    return count
+
+
+def held(mh: Manhole, month: str) -> None:
+    """Hold a month of the whole city."""
+    with mh.engine.begin() as db:
+        over = holds.Over(city_id=sites.city(db, "prescott").id)
+        span = window(month)
+        holds.place(
+            db, over, since=span.start, until=span.end, reason="a lawsuit", by="Dan", at=NOW
+        )
 
 
 def pruned(mh: Manhole, *, now: datetime = NOW) -> dict[str, list[str]]:

@@ -12,10 +12,10 @@ import pytest
 TESTS = Path(__file__).parents[1]
 RELIABILITY = TESTS.parent / "docs" / "reliability.md"
 THREADS = [f"T{number}" for number in range(1, 31)]
-AREAS = ("ingest", "time")
-NAMED = re.compile(r"^(?:async )?def test((?:_(?:t\d{1,2}|ing_\d\d|tim_\d\d))+)_", re.MULTILINE)
-ROW = re.compile(r"^\| ((?:T|ING-|TIM-)\d.*?) \| .* \| (.*) \|$", re.MULTILINE)
-ONE = re.compile(r"(t|ing_|tim_)(\d+)")
+AREAS = ("ingest", "time", "storage")
+NAMED = re.compile(r"^(?:async )?def test((?:_(?:t\d{1,2}|(?:ing|tim|sto)_\d\d))+)_", re.MULTILINE)
+ROW = re.compile(r"^\| ((?:T|ING-|TIM-|STO-)\d.*?) \| .* \| (.*) \|$", re.MULTILINE)
+ONE = re.compile(r"(t|ing_|tim_|sto_)(\d+)")
 
 
 def ids_of(text: str) -> Iterator[str]:

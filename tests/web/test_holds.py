@@ -9,8 +9,9 @@ from sqlalchemy import select
 
 from compliance.model.keeping import Line, Schedule
 from compliance.model.periods import Window
-from compliance.records import audit, destructions, holds, schedules, sites
+from compliance.records import audit, holds, schedules, sites
 from compliance.records import tables as t
+from tests.support.keeping import destroyed
 
 REASON = "Case 26-CV-118, City against Acme"
 
@@ -142,25 +143,22 @@ def test_the_schedule_is_shown_and_its_absence_too(as_person, town):
 
 
 def test_a_chart_of_what_was_destroyed_says_so_and_does_not_call_it_silence(as_person, town):
-    """On the page of the point and on that of a finding, to the industrial user too."""
+    """On the page of the point and on those of a finding, to the industrial user too."""
+    opening = {"decision": "open", "reason": "Two hours under the limit, no window declared."}
+    opened = as_person("ana").post(f"/detections/{town.detection}", data=opening)
+    violation = opened.headers["location"]
+    assert violation.startswith("/violations/")
+    found = (f"/points/{town.point}?parameter=ph", f"/detections/{town.detection}", violation)
+    assert "Destroyed" not in "".join(as_person("ana").get(page).text for page in found)
     day = timedelta(days=1)
     span = Window(start=town.at - day, end=town.at + day)
-    line = Line(name="WW-1", years=7, citation="Wis. Stat. § 19.21")
-    made = Schedule(adopted_on=date(2026, 11, 3), adopted_by="Common Council", lines=(line,))
     with town.engine.begin() as db:
-        city = sites.city(db, "prescott").id
-        number = schedules.put(db, city, made, file="s.yaml", sha256="0" * 64, by="account ana")
-        found = select(t.exceedance.c.channel_id).order_by(t.exceedance.c.id).limit(1)
-        channel = int(db.scalar(found) or 0)
-        rows = destructions.remove(db, channel, since=span.start, until=span.end)
-        destructions.add(
-            db, channel, month=span, span=span, rows=rows, sha256="0" * 64, schedule_id=number,
-            line=line, by="account ana",
-        )  # fmt: skip
-    assert rows == 720
+        of_it = select(t.exceedance.c.channel_id).order_by(t.exceedance.c.id).limit(1)
+        channel = int(db.scalar(of_it) or 0)
+    assert destroyed(town.engine, channel, span) == 720
     for login in ("ana", "jo"):
         client = as_person(login)
-        for page in (f"/points/{town.point}?parameter=ph", f"/detections/{town.detection}"):
+        for page in found:
             text = client.get(page).text
             assert "720 readings of " in text and "under line WW-1 of the records schedule" in text
             assert "Nothing was read in this time" not in text

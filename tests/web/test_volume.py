@@ -15,6 +15,7 @@ from compliance.model.periods import day_of, local_day, to_us
 from compliance.records import audit
 from compliance.records import tables as t
 from ingest import backfill
+from tests.support.keeping import destroyed
 
 ZONE = ZoneInfo("America/Chicago")
 MINUTE = timedelta(minutes=1)
@@ -127,6 +128,17 @@ def test_days_without_a_reading_are_no_record_and_not_zero(as_person, metered):
         assert all(day["gallons"] is None for day in client.get(f"/api/v1{path}").json()["days"])
         page = client.get(path).text
         assert "Nothing was read" in page or "still to come" in page
+
+
+def test_days_whose_readings_were_destroyed_are_not_called_a_fault(as_person, metered):
+    client = as_person("ana")
+    path = f"/points/{metered.town.point}/volume?{metered.query()}"
+    assert "Destroyed" not in client.get(path).text
+    assert destroyed(metered.town.engine, metered.flow, metered.window) == metered.minutes
+    page = client.get(path).text
+    assert f"{metered.minutes:,} readings of " in page and "under line WW-1" in page
+    assert "were destroyed; their sums stay" in page
+    assert "That is a fault" not in page
 
 
 def test_a_span_too_long_or_backward_is_refused_in_a_sentence(as_person, metered):
