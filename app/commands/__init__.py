@@ -24,7 +24,7 @@ COMMANDS = {
     "ingest": "one worker that polls its share of the gateways",
     "token": "what remote sites show at the door: add, list, revoke",
     "migrate": "bring the database schema up to date",
-    "import": "a site (SITE.yaml), permits (PERMITS.yaml), or history from exports (READINGS.csv …)",  # noqa: E501
+    "import": "a site or permits (YAML), or history from exports (READINGS.csv …)",
     "user": "people who may sign in",
     "audit": "what people changed: verify, list",
     "backup": "the whole database into one file that can prove itself",

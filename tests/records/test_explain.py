@@ -159,12 +159,10 @@ def test_destroyed_readings_are_told_and_nothing_is_said_of_them(
     engine: Engine, tmp_path: Path
 ) -> None:
     mh = decided(old_manhole(engine))
-    adopt(mh)
+    adopt(engine)
     with mh.engine.connect() as db:
         e = t.exceedance.c
         ids = list(db.scalars(select(e.id).where(e.channel_id.is_not(None))))
-    with mh.engine.begin() as db:
-        db.execute(t.dirty.delete())  # nothing waits
     pruned(mh, now=MAY_2027)
     found = [each for each in (explained(mh, one_id) for one_id in ids) if each.destroyed]
     assert found
