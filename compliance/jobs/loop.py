@@ -68,7 +68,7 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
-        Every(timedelta(seconds=30), lambda _: roll_up(engine, most=10, longest=AT_ONCE)),
+        Every(timedelta(seconds=6), lambda _: roll_up(engine, most=2, longest=AT_ONCE)),
         Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1, longest=PIECE)),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
         Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
@@ -84,6 +84,8 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
                 listening.execute("LISTEN pretreat_dirty")
                 while not stop.is_set():
                     for duty in duties:
+                        if stop.is_set():  # a long duty is ended, the next not begun
+                            break
                         duty.tick(datetime.now(UTC))
                     _wait(listening)
         except (OperationalError, psycopg.OperationalError) as error:
