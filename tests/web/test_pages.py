@@ -217,6 +217,7 @@ def _screened(db, *, ago: timedelta) -> None:
     row = dict(db.execute(select(t.exceedance).limit(1)).mappings().one())
     changed = {
         "id": "c" * 24, "rule_id": "prescott.slug", "kind": "possible_slug", "side": "above",
+        "parameter": "flow", "unit": "gpm",
         "authority": "program", "starts_at": now - ago - timedelta(minutes=45),
         "ends_at": now - ago, "seconds": 2700, "worst": "295.8", "limit": "232.19",
     }  # fmt: skip
@@ -240,7 +241,7 @@ def test_possible_slugs_stand_on_the_board_those_of_a_week_where_none_was_overni
     assert ("Possible slugs" in text) == (heading is not None)
     if heading:
         assert heading in text and "since" in text[text.index(heading) :]
-        assert "Possible slug: pH above 232.19 for 45 min" in text
+        assert "Possible slug: flow above 232.19 gpm for 45 min" in text
 
 
 def test_a_possible_slug_is_seen_only_by_its_own_user(as_person, town):
