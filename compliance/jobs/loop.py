@@ -32,7 +32,7 @@ LONGEST_WAIT = 1.0
 BEAT = timedelta(seconds=5)
 ONCE = timedelta(days=36_500)
 ANEW = 0.5
-"""Seconds of each round for what changed rules bear on: what is new waits no longer."""
+"""Seconds of each round for work that is not new: what is new waits no longer."""
 
 
 @dataclass
@@ -68,8 +68,14 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
-        Every(timedelta(seconds=6), lambda _: roll_up(engine, most=2, longest=AT_ONCE)),
-        Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1, longest=PIECE)),
+        Every(
+            timedelta(seconds=6),
+            lambda _: _work_off(stop, lambda: roll_up(engine, most=2, longest=AT_ONCE)),
+        ),
+        Every(
+            timedelta(seconds=5),
+            lambda _: _work_off(stop, lambda: screen_readings(engine, most=1, longest=PIECE)),
+        ),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
         Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
@@ -116,6 +122,13 @@ def _look_at_rules(engine: Engine, *, now: datetime, release: str) -> None:
         count = reruled.look(db, release=release, now=now)
     if count:
         log.info("rules have changed", channels_judged_anew=count)
+
+
+def _work_off(stop: Event, some: Callable[[], int]) -> None:
+    """Do some of a slower duty's work again and again, as long as there is any and it is short."""
+    enough = monotonic() + ANEW
+    while some() and monotonic() < enough and not stop.is_set():
+        pass
 
 
 def _judge_anew(engine: Engine, *, release: str) -> None:
