@@ -69,11 +69,11 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
         Every(
-            timedelta(seconds=6),
+            timedelta(seconds=15),
             lambda _: _work_off(stop, lambda: roll_up(engine, most=2, longest=AT_ONCE)),
         ),
         Every(
-            timedelta(seconds=5),
+            timedelta(seconds=15),
             lambda _: _work_off(stop, lambda: screen_readings(engine, most=1, longest=PIECE)),
         ),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
