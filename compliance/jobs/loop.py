@@ -18,7 +18,7 @@ from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
 from compliance.jobs.cross import check_totals
 from compliance.jobs.evaluate import PIECE, Which, evaluate
-from compliance.jobs.rollup import AT_ONCE, roll_up
+from compliance.jobs.rollup import roll_up
 from compliance.jobs.screen import screen_readings
 from compliance.jobs.silence import watch_silence
 from compliance.jobs.slugs import screen_slugs
@@ -63,14 +63,14 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(minutes=1),
             lambda now: evaluate(engine, now=now, release=release, which=Which.FAILED),
         ),
-        Every(timedelta(0), lambda _: _judge_anew(engine, release=release)),
+        Every(timedelta(0), lambda _: _work_off(stop, lambda: _judge_anew(engine, release))),
         Every(
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
         Every(
             timedelta(seconds=15),
-            lambda _: _work_off(stop, lambda: roll_up(engine, most=2, longest=AT_ONCE)),
+            lambda _: _work_off(stop, lambda: roll_up(engine, most=2, longest=PIECE)),
         ),
         Every(
             timedelta(seconds=15),
@@ -131,13 +131,10 @@ def _work_off(stop: Event, some: Callable[[], int]) -> None:
         pass
 
 
-def _judge_anew(engine: Engine, *, release: str) -> None:
-    """Judge some of what changed rules bear on."""
-    enough = monotonic() + ANEW
-    while monotonic() < enough:
-        judged = evaluate(engine, now=datetime.now(UTC), release=release, which=Which.RULED)
-        if not judged.readings:
-            return
+def _judge_anew(engine: Engine, release: str) -> int:
+    """Judge a piece of what changed rules bear on; how many readings."""
+    now = datetime.now(UTC)
+    return evaluate(engine, now=now, release=release, which=Which.RULED).readings
 
 
 def _make_months(engine: Engine, now: datetime) -> None:

@@ -82,7 +82,7 @@ def gone(home: Path) -> bool:
 @pytest.mark.database
 def test_the_demo_goes_from_registers_to_bills_and_leaves_nothing_behind(home: Path) -> None:
     demo = start(home, DEMO_SECONDS="12")
-    said, _ = demo.communicate(timeout=240)  # slow where other tests share the machine
+    said, _ = demo.communicate(timeout=120)
     assert demo.returncode == 0, said
     summary = json.loads(said.strip().splitlines()[-1])
     assert set(summary) == SUMMARY
@@ -119,7 +119,7 @@ def test_a_killed_demo_leaves_no_orphans_but_a_database_that_the_next_one_stops(
     demo.kill()
     demo.wait()
     demo.stdout.close()
-    for _ in range(300):  # what is being judged is judged to its end
+    for _ in range(100):
         left = [line for line in processes_of(home) if "postgres" not in line]
         if not left:
             break
