@@ -104,7 +104,7 @@ def _correction(
     """One line; None, with its faults."""
     before = len(faults)
     at = _instant(row, cells["at"], signal.zone, faults)
-    quality = cells["quality"].casefold() or ("good" if cells["value"] else "missing")
+    quality = cells["quality"].casefold() or "good"
     if quality not in QUALITIES:
         expected = f"one of {', '.join(QUALITIES)}"
         faults.append(_fault(row, "quality", cells["quality"], expected, "write one of them"))

@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
-from fastapi import Header, Request
+from fastapi import Depends, Header, Request
 
+from app.deps import Pool, SignedIn
 from app.inputs import Storable
+from compliance.errors import Refused
+from compliance.records import turns
 
-Key = Annotated[Storable | None, Header(alias="idempotency-key", max_length=200)]
+PATIENCE = 30.0
+"""Seconds that a request waits for another one with the same key."""
+
+
+def _one_at_a_time(
+    viewer: SignedIn,
+    engine: Pool,
+    key: Annotated[Storable | None, Header(alias="idempotency-key", max_length=200)] = None,
+) -> Iterator[str | None]:
+    """The key of a request, while no other request of that person with that key is worked on."""
+    if not key:
+        yield None
+        return
+    until = time.monotonic() + PATIENCE
+    while (turn := turns.take(engine, viewer.person_id, key)) is None:
+        if time.monotonic() > until:
+            raise Refused("a request with this Idempotency-Key is still worked on; send it again")
+        time.sleep(0.05)  # without a connection: the one that is worked on needs them
+    try:
+        yield key
+    finally:
+        turns.give_back(turn)
+
+
+Key = Annotated[str | None, Depends(_one_at_a_time)]
 """The Idempotency-Key a request came with: the same one asks for the same answer."""
 
 

@@ -99,11 +99,24 @@ def ending(case: Case | Screened | Event) -> str:
 
 
 def summary(
-    name: str, found: Sequence[Case | Screened], completeness: str, *, is_judged: bool = True
+    name: str,
+    found: Sequence[Case | Screened],
+    completeness: str,
+    *,
+    is_judged: bool = True,
+    withdrawn: Sequence[Case] = (),
 ) -> str:
-    """What a chart shows, in a sentence."""
+    """What a chart shows, in a sentence.
+
+    withdrawn: findings that were withdrawn after a violation was opened from them.
+    """
+    for one in withdrawn:
+        since = f"The finding that {one.violation} was opened from was withdrawn since."
+        completeness = f"{completeness} {since}".strip()
     if not found and not is_judged:
         return f"{name}: no limit is in force, nothing is judged. {completeness}"
+    if not found and withdrawn:
+        return f"{name}: no finding of this time still stands. {completeness}"
     if not found:
         return f"{name}: no excursion in this time. {completeness}"
     longest = max(found, key=lambda one: one.seconds)

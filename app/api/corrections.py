@@ -38,7 +38,8 @@ class One(BaseModel):
 
     at: Annotated[Instant, Field(description="The instant of a stored reading, with its offset.")]
     value: Annotated[
-        float | None, Field(description="In the channel's unit; null with quality missing.")
+        float | None,
+        Field(strict=True, description="In the channel's unit; null with quality missing."),
     ] = None
     quality: Literal["good", "suspect", "bad", "missing"] | None = None
 
@@ -110,7 +111,7 @@ def _correction(place: int, one: One, signal: Signal) -> Correction:
     where = f"corrections[{place}]"
     at: datetime | None = aware(one.at, f"{where}.at")
     assert at is not None
-    quality = one.quality or ("missing" if one.value is None else "good")
+    quality = one.quality or "good"  # a value that was forgotten is no missing reading
     if (one.value is None) != (quality == "missing"):
         raise InputError(
             f"{where} has the value {one.value} and the quality {quality}; expected null with "

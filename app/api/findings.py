@@ -168,4 +168,8 @@ def _opened(one: Opened) -> dict[str, Any]:
         "opened_at": one.opened_at.isoformat(),
         "detection": one.detection_id,
         "industrial_user": one.industrial_user,
+        "finding_withdrawn": {"at": one.superseded_at.isoformat(), "why": one.superseded_why}
+        if one.superseded_at
+        else None,
+        "differs": one.differs,
     }

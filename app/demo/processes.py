@@ -16,7 +16,7 @@ from threading import Event
 from app import stopping
 from compliance.errors import StorageError
 
-PATIENCE = 30.0  # a worker ends the judging it has begun
+PATIENCE = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

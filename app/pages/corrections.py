@@ -110,13 +110,14 @@ def correct(  # noqa: PLR0913 - what a request brings
             request, engine, signals, signal, at=at, faults=faults, reason=reason, table=table
         )
     wanted = [one.correction for one in table.rows]
-    foreseen = correcting_them.foresee(engine, signal.channel_id, wanted, now=at)
-    if foreseen.seal != seen:
-        sent = {"filename": filename, "content": content, "reason": reason.strip()}
-        return _checked(request, engine, signals, signal, table, sent, at=at, changed=bool(seen))
     with engine.connect() as db:
         by = signed(db, viewer)
-    correcting_them.correct(engine, signal.channel_id, wanted, reason=reason, by=by)
+    kept = correcting_them.correct(
+        engine, signal.channel_id, wanted, reason=reason, by=by, seen=(seen, at)
+    )
+    if kept is None:
+        sent = {"filename": filename, "content": content, "reason": reason.strip()}
+        return _checked(request, engine, signals, signal, table, sent, at=at, changed=bool(seen))
     return RedirectResponse(names(signals)[signal.channel_id].under("corrections"),
                             HTTPStatus.SEE_OTHER)  # fmt: skip
 

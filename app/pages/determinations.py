@@ -129,10 +129,13 @@ def determine(  # noqa: PLR0913 - what a request brings
     with engine.connect() as db:
         if wanted is None:
             return _page(request, db, signals, form, at=at)
-        if determining.foresee(db, wanted, now=at).seal != seen:
-            return _checked(request, db, signals, form, wanted, at=at, changed=bool(seen))
         by = signed(db, viewer)
-    determining.determine(engine, wanted, person_id=viewer.person_id, by=by, now=at)
+    number = determining.determine(
+        engine, wanted, person_id=viewer.person_id, by=by, now=at, seal=seen
+    )
+    if number is None:
+        with engine.connect() as db:
+            return _checked(request, db, signals, form, wanted, at=at, changed=bool(seen))
     return RedirectResponse(f"/points/{quote(code)}/determinations", HTTPStatus.SEE_OTHER)
 
 

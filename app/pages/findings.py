@@ -156,8 +156,7 @@ def _laid_out(db: Connection, scope: Scope, case: Case, *, at: datetime) -> dict
         "papers": papers_of(db, case.channel_id, at=case.worst_at, zone=case.zone)
         if case.channel_id
         else None,
-        "steps": casefile.timeline(db, f"detection:{case.id}"),
-        "history": casefile.history(db, case.exceedance_id),
+        "story": casefile.story(db, case),
         "laid_over": _laid_over(db, signal, case),
         "decided": case.is_withdrawn or case.state in DECIDED,
         **others_that_bind(db, case),

@@ -115,6 +115,7 @@ def span(
     found = buckets.buckets(db, signal.channel_id, since=since, until=until)
     cases = in_span(db, scope, signal, since=since, until=until)
     screening = screened_in_span(db, scope, signal, since=since, until=until)
+    withdrawn = withdrawn_in_span(db, scope, signal, since=since, until=until)
     name = names(places.at_point(db, scope, signal.point))[signal.channel_id]
     destroyed = destructions.of_channel(db, signal.channel_id, since=since, until=until)
     apart = sum(one.uncounted for one in found)
@@ -142,9 +143,10 @@ def span(
         "bounds": limits,
         "since": since,
         "until": until,
-        "sentence": summary(title, facts, said, is_judged=bool(limits)),
+        "sentence": summary(title, facts, said, is_judged=bool(limits), withdrawn=withdrawn),
         "cases": [told(one) for one in cases],
         "screening": [told(one) for one in screening],
+        "withdrawn_since": [told(one) for one in withdrawn],
         "buckets": found,
         "windows": windows.of(db, [signal.channel_id], since=since, until=until),
         "laid": laid(db, signal, since=since, until=until),
@@ -170,6 +172,23 @@ def in_span(
     found = casefile.cases(db, scope, since=since, until=until, point=signal.point, limit=500)
     mine = [one for one in found if one.channel_id == signal.channel_id]
     return tuple(sorted(mine, key=lambda one: one.starts_at))
+
+
+def withdrawn_in_span(
+    db: Connection, scope: Scope, signal: Signal, *, since: datetime, until: datetime
+) -> tuple[Case, ...]:
+    """The withdrawn findings of a span from which a violation had been opened, oldest first."""
+    found = casefile.cases(
+        db,
+        scope,
+        states=(casefile.WITHDRAWN,),
+        since=since,
+        until=until,
+        channel_id=signal.channel_id,
+        opened=True,
+        limit=500,
+    )
+    return tuple(reversed(found))
 
 
 def screened_in_span(

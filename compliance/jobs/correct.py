@@ -44,35 +44,57 @@ def foresee(
 
     Raises: InputError, NotFound.
     """
+    with engine.begin() as db:
+        dirt.lock(db, [channel_id])  # versions of one reading are made one after another
+        return _foreseen(db, channel_id, corrections, now=now)
+
+
+def _foreseen(
+    db: Connection, channel_id: int, corrections: Sequence[Correction], *, now: datetime
+) -> Foreseen:
     whole = _around(corrections)
-    with engine.connect() as db, db.begin() as transaction:
-        _, place = foreseeing.found(db, channel_id)
-        before = readings.usable(db, [channel_id], since=whole.start, until=whole.end)
-        overlay.correct(db, channel_id, corrections, reason="foreseen", by="nobody")
+    _, place = foreseeing.found(db, channel_id)
+    before = readings.usable(db, [channel_id], since=whole.start, until=whole.end)
+    tried = db.begin_nested()
+    try:
+        said = overlay.correct(db, channel_id, corrections, reason="foreseen", by="nobody")
         seen = foreseeing.foresee(
             db, channel_id, since=whole.start, until=whole.end, lay=lambda series: series, now=now
         )
-        transaction.rollback()
+    finally:
+        tried.rollback()
     return Foreseen(
         readings=len(corrections),
         judged_before=foreseeing.judged(before[channel_id], place),
         judged_after=seen.judged_after,
         touched=seen.touched,
+        said=said,
     )
 
 
-def correct(
-    engine: Engine, channel_id: int, corrections: Sequence[Correction], *, reason: str, by: str
-) -> int:
+def correct(  # noqa: PLR0913 - an act and who does it
+    engine: Engine,
+    channel_id: int,
+    corrections: Sequence[Correction],
+    *,
+    reason: str,
+    by: str,
+    seen: tuple[str, datetime] | None = None,
+) -> int | None:
     """Keep corrected readings and have them judged anew; how many.
 
-    by: name and office. What was read first stays, and every earlier correction. Raises:
-    InputError, where one of them corrects no stored reading too; then none is kept.
+    by: name and office. seen: the seal of what was foreseen, and now; None is given back and
+    nothing kept where it no longer holds, be it by the same button pressed twice. What was read
+    first stays, and every earlier correction.
+
+    Raises: InputError, where one of them corrects no stored reading too; then none is kept.
     """
     check(corrections, reason=reason)
     why = reason.strip()
     with engine.begin() as db:
         dirt.lock(db, [channel_id])
+        if seen is not None and seen[0] != _foreseen(db, channel_id, corrections, now=seen[1]).seal:
+            return None
         overlay.correct(db, channel_id, corrections, reason=why, by=by)
         for span in _spans(corrections):
             readings.mark_dirty(

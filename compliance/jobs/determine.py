@@ -15,7 +15,7 @@ from compliance.jobs.foresee import Foreseen
 from compliance.model.determinations import Determination, Verdict, determined
 from compliance.model.periods import to_us
 from compliance.model.readings import Series
-from compliance.records import audit, destructions, dirt, overlay, readings
+from compliance.records import audit, destructions, determinations, dirt, overlay, readings
 
 LONGEST = timedelta(days=31)
 """One determination covers no more: what is said of more is said month by month."""
@@ -77,22 +77,35 @@ def foresee(db: Connection, wanted: Wanted, *, now: datetime) -> Foreseen:
     def lay(series: Series) -> Series:
         return replace(series, quality=determined(series.at_us, series.quality, [verdict]))
 
-    return foreseeing.foresee(
-        db, wanted.channel_id, since=wanted.since, until=wanted.until, lay=lay, now=now
-    )
+    span = {"since": wanted.since, "until": wanted.until}
+    seen = foreseeing.foresee(db, wanted.channel_id, **span, lay=lay, now=now)
+    said = determinations.of(db, [wanted.channel_id], **span)
+    return replace(seen, said=len(said))
 
 
-def determine(engine: Engine, wanted: Wanted, *, person_id: int, by: str, now: datetime) -> int:
+def determine(  # noqa: PLR0913 - an act and who does it
+    engine: Engine,
+    wanted: Wanted,
+    *,
+    person_id: int,
+    by: str,
+    now: datetime,
+    seal: str | None = None,
+) -> int | None:
     """Write a determination down and have its readings judged anew; its number.
 
-    by: name and office, for the audit log. Earlier ones stay; for readings that both cover this one
-    holds from now on. Raises: InputError where it says nothing, or of nothing.
+    by: name and office, for the audit log. seal: of what was foreseen; None is given back and
+    nothing written where that no longer holds, be it by the same button pressed twice. Earlier ones
+    stay; for readings that both cover this one holds from now on. Raises: InputError where it says
+    nothing, or of nothing.
     """
     check(wanted, now=now)
     since, until, paper = wanted.since, wanted.until, wanted.evidence
     with engine.begin() as db:
         dirt.lock(db, [wanted.channel_id])
         destructions.refuse_span(db, wanted.channel_id, since=since, until=until)
+        if seal is not None and foresee(db, wanted, now=now).seal != seal:
+            return None
         held = readings.usable(db, [wanted.channel_id], since=since, until=until)
         count = len(held[wanted.channel_id])
         if not count:

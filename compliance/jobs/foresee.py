@@ -52,17 +52,22 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
-    """What would change. readings: in the span; judged_before, judged_after: of them."""
+    """What would change. readings: in the span; judged_before, judged_after: of them.
+
+    said: how many words of people stand over those readings already, so that what was seen before
+    one more was written is told from what is seen after.
+    """
 
     readings: int
     judged_before: int
     judged_after: int
     touched: tuple[Touched, ...]
+    said: int = 0
 
     @property
     def seal(self) -> str:
         """A digest of it all: who has seen it has seen what is done."""
-        said = [self.readings, self.judged_before, self.judged_after]
+        said = [self.readings, self.judged_before, self.judged_after, self.said]
         told = [(one.becomes.value, one.was, one.will_be) for one in self.touched]
         return hashlib.sha256(repr((said, told)).encode()).hexdigest()
 

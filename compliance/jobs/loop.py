@@ -18,7 +18,7 @@ from compliance.jobs.agreements import watch_agreements
 from compliance.jobs.composites import compose
 from compliance.jobs.cross import check_totals
 from compliance.jobs.evaluate import PIECE, Which, evaluate
-from compliance.jobs.rollup import AT_ONCE, roll_up
+from compliance.jobs.rollup import roll_up
 from compliance.jobs.screen import screen_readings
 from compliance.jobs.silence import watch_silence
 from compliance.jobs.slugs import screen_slugs
@@ -32,7 +32,7 @@ LONGEST_WAIT = 1.0
 BEAT = timedelta(seconds=5)
 ONCE = timedelta(days=36_500)
 ANEW = 0.5
-"""Seconds of each round for what changed rules bear on: what is new waits no longer."""
+"""Seconds of each round for work that is not new: what is new waits no longer."""
 
 
 @dataclass
@@ -63,13 +63,19 @@ def run(engine: Engine, stop: Event, *, release: str, also: Sequence[Every] = ()
             timedelta(minutes=1),
             lambda now: evaluate(engine, now=now, release=release, which=Which.FAILED),
         ),
-        Every(timedelta(0), lambda _: _judge_anew(engine, release=release)),
+        Every(timedelta(0), lambda _: _work_off(stop, lambda: _judge_anew(engine, release))),
         Every(
             timedelta(seconds=1),
             lambda now: screen_slugs(engine, now=now, release=release, most=1, longest=PIECE),
         ),
-        Every(timedelta(seconds=6), lambda _: roll_up(engine, most=2, longest=AT_ONCE)),
-        Every(timedelta(seconds=15), lambda _: screen_readings(engine, most=1, longest=PIECE)),
+        Every(
+            timedelta(seconds=15),
+            lambda _: _work_off(stop, lambda: roll_up(engine, most=2, longest=PIECE)),
+        ),
+        Every(
+            timedelta(seconds=15),
+            lambda _: _work_off(stop, lambda: screen_readings(engine, most=1, longest=PIECE)),
+        ),
         Every(timedelta(minutes=10), lambda now: check_totals(engine, now=now, most=10)),
         Every(timedelta(seconds=10), lambda now: watch_silence(engine, now=now)),
         Every(timedelta(minutes=1), lambda now: watch_agreements(engine, now=now)),
@@ -119,13 +125,17 @@ def _look_at_rules(engine: Engine, *, now: datetime, release: str) -> None:
         log.info("rules have changed", channels_judged_anew=count)
 
 
-def _judge_anew(engine: Engine, *, release: str) -> None:
-    """Judge some of what changed rules bear on."""
+def _work_off(stop: Event, some: Callable[[], int]) -> None:
+    """Do some of a slower duty's work again and again, as long as there is any and it is short."""
     enough = monotonic() + ANEW
-    while monotonic() < enough:
-        judged = evaluate(engine, now=datetime.now(UTC), release=release, which=Which.RULED)
-        if not judged.readings:
-            return
+    while some() and monotonic() < enough and not stop.is_set():
+        pass
+
+
+def _judge_anew(engine: Engine, release: str) -> int:
+    """Judge a piece of what changed rules bear on; how many readings."""
+    now = datetime.now(UTC)
+    return evaluate(engine, now=now, release=release, which=Which.RULED).readings
 
 
 def _make_months(engine: Engine, now: datetime) -> None:

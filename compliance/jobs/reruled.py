@@ -86,11 +86,10 @@ def _look_at(
     known = rulings.known(db, city.id)
     touched: set[int] = set()
     for change in _changes(judged, known):
-        mine = {one.channel_id for one in places if change.bears_on(one)}
-        if not known or change.since is None:
-            mine = set()
-        else:
-            mine = _mark(db, mine, change, ZoneInfo(city.zone))
+        mine: set[int] = set()
+        if known and change.since is not None:
+            bound = {one.channel_id for one in places if change.bears_on(one)}
+            mine = _mark(db, bound, change, ZoneInfo(city.zone))
         if change.content is None:
             _tell_gone(db, city, change)
         rulings.note(

@@ -45,7 +45,8 @@ def volume_between(steps: Sequence[Step], window: Window) -> Fraction:
     of its time inside. What no step covers is left out.
     """
     start, end = to_us(window.start), to_us(window.end)
-    return sum((_inside(step, start, end) for step in steps), Fraction(0))
+    near = (step for step in steps if step.at_us >= start and step.since_us < end)
+    return sum((_inside(step, start, end) for step in near), Fraction(0))
 
 
 def flow_integral(flows: Series, window: Window, *, unit: Unit) -> FlowIntegral:

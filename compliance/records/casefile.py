@@ -145,7 +145,10 @@ class Analysis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A violation as a person opened it."""
+    """A violation as a person opened it, and what became of its finding since.
+
+    differs: what the finding would say now; superseded_at: when the program withdrew it.
+    """
 
     number: str
     state: str
@@ -156,6 +159,9 @@ class Opened:
     detection_id: int
     industrial_user: str
     city: str
+    differs: str | None
+    superseded_at: datetime | None
+    superseded_why: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,14 +183,17 @@ def cases(  # noqa: PLR0913 - what a list can be narrowed by
     since: datetime | None = None,
     until: datetime | None = None,
     point: str | None = None,
+    channel_id: int | None = None,
+    opened: bool = False,
     before_id: int | None = None,
     limit: int = 100,
 ) -> tuple[Case, ...]:
     """Detections, those of the newest event first.
 
     states: where they stand; those withdrawn are left out unless they alone are asked for.
-    since: those that ended after; until: those that began before; before_id: the cursor, which is
-    the last detection of the page before. Raises: NotFound for a cursor that is none of theirs.
+    since: those that ended after; until: those that began before; opened: those alone from which
+    a violation was opened; before_id: the cursor, which is the last detection of the page before.
+    Raises: NotFound for a cursor that is none of theirs.
     """
     began = (t.exceedance.c.starts_at, t.detection.c.id)
     withdrawn = states == (WITHDRAWN,)
@@ -198,6 +207,10 @@ def cases(  # noqa: PLR0913 - what a list can be narrowed by
         wanted = wanted.where(t.exceedance.c.starts_at < until)
     if point is not None:
         wanted = wanted.where(t.monitoring_point.c.code == point)
+    if channel_id is not None:
+        wanted = wanted.where(t.exceedance.c.channel_id == channel_id)
+    if opened:
+        wanted = wanted.where(t.violation.c.number.is_not(None))
     if before_id is not None:
         last = case(db, scope, before_id)
         wanted = wanted.where(tuple_(*began) < (last.starts_at, last.id))
@@ -310,6 +323,14 @@ def history(db: Connection, exceedance_id: str) -> tuple[Earlier, ...]:
     return tuple(Earlier(**row) for row in rows)
 
 
+def story(db: Connection, case: Case) -> tuple[Step | Earlier, ...]:
+    """What became of a detection, oldest first: found, judged anew, decided on."""
+    found = Step(at=case.detected_at, who=None, office=None, verb="found", reason="")
+    told: list[Step | Earlier] = [found, *history(db, case.exceedance_id)]
+    told.extend(timeline(db, f"detection:{case.id}"))
+    return tuple(sorted(told, key=lambda one: one.at))
+
+
 def _cases(scope: Scope) -> Select[Any]:
     e, d = t.exceedance.c, t.detection.c
     kept = {field.name for field in fields(Case)} - {"id"}
@@ -358,8 +379,13 @@ def _violations(scope: Scope) -> Select[Any]:
             v.detection_id,
             t.industrial_user.c.name.label("industrial_user"),
             t.city.c.name.label("city"),
+            t.detection.c.differs,
+            t.exceedance.c.superseded_at,
+            t.exceedance.c.superseded_why,
         )
         .select_from(t.violation)
+        .join(t.detection, t.detection.c.id == v.detection_id)
+        .join(t.exceedance, t.exceedance.c.id == t.detection.c.exceedance_id)
         .join(t.person, t.person.c.id == v.opened_by)
         .join(t.industrial_user, t.industrial_user.c.id == v.industrial_user_id)
         .join(t.city, t.city.c.id == t.industrial_user.c.city_id)

@@ -50,6 +50,17 @@ _EXPAND = text(
 TOGETHER = 100
 """Channels of neighbouring numbers that share a mark left for another duty."""
 SHARES = 64
+_NEXT = text(
+    """
+    SELECT min(next.read_at)
+    FROM unnest(:channels) AS m (channel_id)
+    CROSS JOIN LATERAL (
+        SELECT r.read_at FROM reading r
+        WHERE r.channel_id = m.channel_id AND r.read_at >= :since AND r.read_at < :until
+        ORDER BY r.read_at LIMIT 1
+    ) AS next
+    """
+).bindparams(bindparam("channels", type_=ARRAY(Integer)))
 _LAST = text(
     """
     SELECT m.channel_id, newest.read_at
@@ -182,13 +193,19 @@ def take(
 
 
 def _first_of(db: Connection, row: Any, longest: timedelta, *, why: str | None) -> Any:
-    """The first stretch of a taken mark; the rest is put back, and so comes after it."""
+    """The first stretch of a taken mark; the rest is put back, and so comes after it. Years in
+    which nothing was read are leapt over."""
     stop = row.since + longest
     if row.until <= stop:
         return row
-    rest = {"batch_id": row.batch_id, "channels": row.channels, "since": stop, "until": row.until}
-    db.execute(insert(t.dirty).values(**rest, why=why))
-    return SimpleNamespace(**rest | {"since": row.since, "until": stop})
+    whole = {"channels": row.channels, "since": stop, "until": row.until}
+    begins = db.scalar(_NEXT, whole)
+    if begins is not None:
+        rest = {**whole, "since": begins, "batch_id": row.batch_id, "why": why}
+        db.execute(insert(t.dirty).values(**rest))
+    return SimpleNamespace(
+        batch_id=row.batch_id, channels=row.channels, since=row.since, until=stop
+    )
 
 
 def _expand(db: Connection, rows: Sequence[object], marks: dict[int, Mark], *, every: bool) -> None:

@@ -44,6 +44,35 @@ def add_plant(
 
     Ids count from 1: those of channels gateway by gateway, unit by unit, signal by signal.
     """
+    _add_point(db)
+    gateways: list[dict[str, Any]] = [
+        {"id": n, "name": f"g{n}", "host": "127.0.0.1", "port": port}
+        for n, port in enumerate(ports, 1)
+    ]
+    instruments: list[dict[str, Any]] = [
+        {
+            "id": (g["id"] - 1) * units + unit,
+            "gateway_id": g["id"],
+            "monitoring_point_id": 1,
+            "unit_id": unit,
+            "map_name": map_name,
+        }
+        for g in gateways
+        for unit in range(1, units + 1)
+    ]
+    channels = _channels(instruments, signals)
+    cadences = [{"channel_id": c["id"], "since": _SINCE, "interval_ms": 1000} for c in channels]
+    for table, rows in (
+        (t.gateway, gateways),
+        (t.instrument, instruments),
+        (t.channel, channels),
+        (t.channel_cadence, cadences),
+    ):
+        db.execute(insert(table), rows)
+
+
+def _add_point(db: Connection) -> None:
+    """One point of one user, which all instruments stand at."""
     db.execute(
         insert(t.city).values(
             id=1,
@@ -70,22 +99,12 @@ def add_plant(
     )
     point = {"id": 1, "industrial_user_id": 1, "code": "BENCH", "place": "none"}
     db.execute(insert(t.monitoring_point).values(**point))
-    gateways: list[dict[str, Any]] = [
-        {"id": n, "name": f"g{n}", "host": "127.0.0.1", "port": port}
-        for n, port in enumerate(ports, 1)
-    ]
-    instruments: list[dict[str, Any]] = [
-        {
-            "id": (g["id"] - 1) * units + unit,
-            "gateway_id": g["id"],
-            "monitoring_point_id": 1,
-            "unit_id": unit,
-            "map_name": map_name,
-        }
-        for g in gateways
-        for unit in range(1, units + 1)
-    ]
-    channels = [
+
+
+def _channels(
+    instruments: Sequence[dict[str, Any]], signals: Sequence[Signal]
+) -> list[dict[str, Any]]:
+    return [
         {
             "id": (i["id"] - 1) * len(signals) + at,
             "monitoring_point_id": 1,
@@ -98,14 +117,6 @@ def add_plant(
         for i in instruments
         for at, signal in enumerate(signals, 1)
     ]
-    cadences = [{"channel_id": c["id"], "since": _SINCE, "interval_ms": 1000} for c in channels]
-    for table, rows in (
-        (t.gateway, gateways),
-        (t.instrument, instruments),
-        (t.channel, channels),
-        (t.channel_cadence, cadences),
-    ):
-        db.execute(insert(table), rows)
 
 
 def tally(db: Connection, *, channels: tuple[int, int], since: datetime, until: datetime) -> Tally:

@@ -121,8 +121,9 @@ def _verdicts(
 
 def correct(
     db: Connection, channel: int, corrections: Sequence[Correction], *, reason: str, by: str
-) -> None:
-    """Keep newer versions of readings; the readings themselves stay as they came.
+) -> int:
+    """Keep newer versions of readings; the readings themselves stay as they came. How many versions
+    of them there were before.
 
     The caller marks them dirty (``readings.mark_dirty``) in the same transaction.
     Raises: InputError for an instant at which the channel has no reading, or in a month whose
@@ -162,6 +163,7 @@ def correct(
             for one in corrections
         ],
     )
+    return sum(versions.values())
 
 
 def determine(  # noqa: PLR0913 - one argument a column

@@ -6,8 +6,6 @@ may be judged does.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -47,11 +45,6 @@ def content(rule: Rule) -> Content:
     exclude: dict[str, Any] = {**dict.fromkeys(_WORDS, True), "versions": versions}
     found: Content = rule.model_dump(mode="json", exclude=exclude, exclude_defaults=True)
     return found
-
-
-def digest(of: Content) -> str:
-    """SHA-256 of a content, whatever the order of its fields."""
-    return hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()
 
 
 def differs_from(old: Content | None, new: Content | None) -> date | None:

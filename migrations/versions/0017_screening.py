@@ -14,6 +14,32 @@ branch_labels = None
 depends_on = None
 
 
+WORDS = ("correction", "determination", "act")
+"""What people said: a later word stands beside it, none is changed or taken away."""
+REFUSE = """
+CREATE FUNCTION said_refuses() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'what people said stays on record: % of % is refused',
+        lower(TG_OP), TG_TABLE_NAME
+        USING ERRCODE = 'integrity_constraint_violation';
+END
+$$
+"""
+
+
+def _keep_words() -> None:
+    op.execute(REFUSE)
+    for table in WORDS:
+        op.execute(
+            f"CREATE TRIGGER {table}_rows_stay BEFORE UPDATE OR DELETE ON {table} "
+            "FOR EACH ROW EXECUTE FUNCTION said_refuses()"
+        )
+        op.execute(
+            f"CREATE TRIGGER {table}_table_stays BEFORE TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION said_refuses()"
+        )
+
+
 def upgrade() -> None:
     """Forward."""
     op.create_table(
@@ -67,10 +93,14 @@ def upgrade() -> None:
     )
     op.create_index("ix_determination_channel_id", "determination", ["channel_id"])
     op.create_index("ix_determination_person_id", "determination", ["person_id"])
+    _keep_words()
 
 
 def downgrade() -> None:
     """Back."""
     op.drop_table("determination")
     op.drop_table("correction")
+    op.execute("DROP TRIGGER act_rows_stay ON act")
+    op.execute("DROP TRIGGER act_table_stays ON act")
+    op.execute("DROP FUNCTION said_refuses()")
     op.drop_table("flagged_span")

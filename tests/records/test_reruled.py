@@ -147,6 +147,19 @@ def test_the_past_is_worked_off_by_weeks(mh: Manhole, amend: Amend) -> None:
     assert waiting(mh, dirt.ROLLUP) == 1  # sums do not depend on rules: that of the first judging
 
 
+def test_years_without_readings_are_leapt_over(mh: Manhole, amend: Amend) -> None:
+    mh.put({0: NORMAL, 1: 8.8, 2: NORMAL}, start=AT - timedelta(days=2000), worker="old")
+    ten_days(mh)
+    amend(BOUND, STRICTER)
+    read_rules(mh)
+    rounds = 0
+    while waiting(mh, dirt.RULED):
+        evaluate(mh.engine, now=AT + timedelta(days=40), release="test", which=Which.RULED)
+        rounds += 1
+    assert rounds == 3
+    assert [day for day, _ in days(mh)] == [-2000, *range(10)]
+
+
 def test_better_words_are_no_other_rule(mh: Manhole, amend: Amend) -> None:
     ten_days(mh)
     amend("both ends comply.", "both 6.0 and 9.0 comply.")

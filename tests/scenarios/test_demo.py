@@ -119,7 +119,7 @@ def test_a_killed_demo_leaves_no_orphans_but_a_database_that_the_next_one_stops(
     demo.kill()
     demo.wait()
     demo.stdout.close()
-    for _ in range(300):  # what is being judged is judged to its end
+    for _ in range(100):
         left = [line for line in processes_of(home) if "postgres" not in line]
         if not left:
             break

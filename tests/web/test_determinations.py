@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
+from sqlalchemy.exc import IntegrityError
 
 from app.sizes import largest
 from compliance.jobs.evaluate import evaluate
@@ -18,6 +20,11 @@ from compliance.records import flags, readings
 from compliance.records import tables as t
 
 WHY = "the probe lay dry, see the photo"
+FILL = {
+    "correction": "INSERT INTO correction (channel_id, read_at, version, quality, reason, by)"
+    " VALUES (1, now(), 1, 0, 'r', 'b')",
+    "act": "INSERT INTO act (subject, verb, reason, detail) VALUES ('s', 'v', 'r', '{}')",
+}
 PNG = b"\x89PNG of a dry probe"
 
 
@@ -258,6 +265,8 @@ def test_a_program_corrects_readings_and_is_told_what_is_wrong_with_them(as_pers
         ([{"at": at, "value": 15}], "corrections[0].value is 15"),
         ([{"at": at[:19], "value": 7}], "has no offset"),
         ([{"at": at, "value": None, "quality": "good"}], "expected null with missing"),
+        ([{"at": at}], "expected null with missing"),
+        ([{"at": at, "value": True}], "value is True"),
         ([{"at": at, "value": 7}, {"at": at, "value": 8}], "stands in it twice"),
         ([{"at": "2020-01-01T00:00:00Z", "value": 7}], "only a reading that is stored"),
         ([], "corrections"),
@@ -266,13 +275,49 @@ def test_a_program_corrects_readings_and_is_told_what_is_wrong_with_them(as_pers
         answer = client.post(where, json={"reason": WHY, "corrections": sent})
         assert answer.status_code == 422 and says in answer.json()["detail"], answer.json()
     assert count(judged, "correction") == 0
-    body = {"reason": WHY, "corrections": [{"at": at, "value": None}]}
+    body = {"reason": WHY, "corrections": [{"at": at, "value": None, "quality": "missing"}]}
     headers = {"idempotency-key": "k"}
-    answers = [client.post(where, json=body, headers=headers) for _ in range(2)]
-    assert [one.status_code for one in answers] == [201, 201]
+    with ThreadPoolExecutor(4) as at_once:
+        sent = [at_once.submit(client.post, where, json=body, headers=headers) for _ in range(4)]
+    answers = [one.result() for one in sent]
+    assert [one.status_code for one in answers] == [201] * 4
     assert answers[0].json()["corrected"] == 1 == count(judged, "correction")
     (one,) = client.get(where).json()["corrections"]
     assert (one["first"], one["value"], one["quality"]) == (5.2, None, "missing")
+
+
+@pytest.mark.parametrize("kind", ["corrections", "determinations"])
+def test_one_preview_saves_once_however_often_it_is_sent_at_once(as_person, judged, kind):
+    client, code = as_person("ana"), judged.point
+    if kind == "determinations":
+        first = client.post(f"/points/{code}/{kind}/check", data=form(judged))
+    else:
+        table = f"at,value\n{(judged.at - timedelta(minutes=40)).isoformat()},7.1\n".encode()
+        first = client.post(
+            f"/points/{code}/{kind}/check",
+            data={"channel": str(judged.channel), "reason": WHY},
+            files={"file": ("fixed.csv", table, "text/csv")},
+        )
+    fields, before = hidden(first.text), count(judged, kind[:-1])
+    assert fields["seen"]
+    with ThreadPoolExecutor(3) as at_once:
+        sent = [
+            at_once.submit(
+                client.post, f"/points/{code}/{kind}", data=fields, follow_redirects=False
+            )
+            for _ in range(3)
+        ]
+    assert sorted(one.result().status_code for one in sent) == [303, 409, 409]
+    assert count(judged, kind[:-1]) == before + 1
+
+
+@pytest.mark.parametrize("table", ["correction", "determination", "act"])
+def test_what_people_said_can_not_be_changed_by_sql(judged, table):
+    for statement in (f"UPDATE {table} SET reason = 'x'", f"TRUNCATE {table} CASCADE"):
+        with judged.engine.connect() as db, pytest.raises(IntegrityError, match="stays on record"):
+            if table != "determination":
+                db.execute(text(FILL[table]))
+            db.execute(text(statement))
 
 
 def test_what_screening_doubts_is_told_on_chart_instrument_and_finding(as_person, judged):
@@ -301,9 +346,9 @@ def test_what_screening_doubts_is_told_on_chart_instrument_and_finding(as_person
         mine = t.exceedance.c.channel_id == judged.channel
         evidence = db.scalar(select(t.exceedance.c.evidence).where(mine))
     finding = client.get(f"/detections/{detection}").text
-    for text in (point, instrument, finding):
-        assert "a spike against both neighbours" in text and "program-1" in text
-        assert "Doubtful" in text
+    for shown in (point, instrument, finding):
+        assert "a spike against both neighbours" in shown and "program-1" in shown
+        assert "Doubtful" in shown
     assert "for review" in finding
     assert evidence["screening"][0]["says"] == "a spike against both neighbours"
 
