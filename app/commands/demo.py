@@ -105,7 +105,8 @@ def _stage(
 ) -> Iterator[Stage]:
     """A fresh database with the demo's cities and people, and free ports."""
     world = scenarios.load(scenarios.find("demo"))
-    simulated = processes.free_ports(FIRST_SIMULATED_PORT, count=len(world.manholes))
+    simulated = processes.claim_ports(FIRST_SIMULATED_PORT, count=len(world.manholes))
+    receiving = processes.claim_ports(FIRST_RECEIVER_PORT, count=1)
     with embedded.running(configured.home) as server:
         folder = _fresh_folder(configured.home)
         server.ensure_database(DATABASE, fresh=True)
@@ -114,13 +115,13 @@ def _stage(
         schema.upgrade(engine)
         stage = Stage(
             engine=engine,
-            world=world.moved(simulated),
+            world=world.moved(simulated.first),
             started_at=started_at,
             began=began,
             folder=folder,
             port=port,
-            simulated=simulated,
-            receiver=processes.free_ports(FIRST_RECEIVER_PORT, count=1),
+            simulated=simulated.first,
+            receiver=receiving.first,
             secret="whsec_" + b64encode(secrets.token_bytes(24)).decode(),
             password="-".join(secrets.token_hex(2) for _ in range(3)),
         )
@@ -129,6 +130,8 @@ def _stage(
             yield stage
         finally:
             engine.dispose()
+            simulated.release()
+            receiving.release()
 
 
 def _fresh_folder(home: Path) -> Path:

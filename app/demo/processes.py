@@ -103,12 +103,47 @@ def port_is_free(port: int) -> bool:
     return True
 
 
-def free_ports(wanted: int, *, count: int) -> int:
-    """The first of ``count`` free ports in a row, at or above the wanted one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """Ports in a row that no other demo of this machine takes while the claim is held."""
+
+    first: int
+    held: socket.socket
+
+    def release(self) -> None:
+        """Let others have the ports; the end of the process does so too."""
+        self.held.close()
+
+
+def claim_ports(wanted: int, *, count: int) -> Claim:
+    """Claim the first ``count`` free ports in a row, at or above the wanted one.
+
+    A demo looks for its ports half a minute before its children listen on them, so a free
+    port is not enough: two demos started together would both find it.
+    """
     for base in range(wanted, wanted + 4000, 20):
+        held = _hold(f"pretreat-demo-{base}")
+        if held is None:
+            continue
         if all(port_is_free(base + n) for n in range(count)):
-            return base
+            return Claim(first=base, held=held)
+        held.close()
     raise StorageError(f"no {count} free ports were found above {wanted}")
+
+
+def _hold(name: str) -> socket.socket | None:
+    """Hold a name that the kernel gives to one process at a time; None when it is taken.
+
+    Names of this kind (abstract Unix sockets) belong to the network namespace, as ports do,
+    and leave no file behind.
+    """
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        holder.bind(f"\0{name}")
+    except OSError:
+        holder.close()
+        return None
+    return holder
 
 
 def answers(port: int, *, within: float) -> bool:
