@@ -6,6 +6,7 @@ it is instantaneous, the point where the limit holds at each of the user's.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,7 +27,7 @@ from compliance.model.findings import Authority, Side
 from compliance.model.parameters import CONCENTRATIONS, UNIT_KIND, Parameter, label
 from compliance.model.periods import FIRST_YEAR, LAST_YEAR, add_months
 from compliance.model.units import dimension
-from compliance.rules.rulings import content, digest
+from compliance.rules.rulings import content
 from compliance.rules.schema import Basis, LimitRule, LimitVersion, Rule, SampleSource
 
 AUTHORITY = {
@@ -159,7 +160,7 @@ def _binding(
         kind=control.kind,
         number=control.number,
         point=limit.point,
-        mark=digest({**content(rule), "id": "", "authority": ""}),
+        mark=json.dumps({**content(rule), "id": "", "authority": ""}, sort_keys=True),
     )
 
 
